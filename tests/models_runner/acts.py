@@ -9,6 +9,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from accounts.models import Membership, Project, User
 from judging.models import Release
 from judging.releases.services import release_build, release_create
+from models_runner.leaderboard.services.participants import leaderboard_change
 from models_runner.leaderboard.services.releases import release_receive
 from models_runner.leaderboard.services.runs import run_upload, run_work
 from models_runner.models import Run
@@ -53,3 +54,18 @@ def bring(
 
 def member_of(hand_made: HandMade, person: User) -> Membership:
     return hand_made.project.memberships.get(user=person)
+
+
+class Site:
+    """A project with a release, a participant and its lead."""
+
+    def __init__(self, hand_made: HandMade, release: Release) -> None:
+        self.hand_made, self.release, self.project = hand_made, release, hand_made.project
+        self.member, self.lead = participant(self.project), member_of(hand_made, hand_made.lead)
+
+    def bring(self, content: bytes, *, by: Membership | None = None, **values: Any) -> Run:
+        """An upload of the participant, unless somebody else brings it."""
+        return bring(by or self.member, values.pop("release", self.release), content, **values)
+
+    def set_rules(self, *, hides_val: bool = False, **values: Any) -> None:
+        leaderboard_change(project=self.project, actor=None, hides_val=hides_val, hides_test=True, **values)

@@ -7,7 +7,7 @@ import pytest
 from judging.models import Release
 from tests.conftest import hash_with
 from tests.judging.scenario import HandMade
-from tests.models_runner.acts import ready_release
+from tests.models_runner.acts import Site, ready_release
 
 
 @pytest.fixture(scope="module")
@@ -31,3 +31,8 @@ def released_once(module_scenario: HandMade) -> Release:
 def release(db: None, released_once: Release) -> Release:
     """Every test of the module that takes it finds the project with this release."""
     return deepcopy(released_once)
+
+
+@pytest.fixture
+def site(scenario: HandMade, release: Release) -> Site:
+    return Site(scenario, release)

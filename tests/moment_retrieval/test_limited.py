@@ -27,13 +27,12 @@ def test_a_reader_that_is_ended_says_how(what: str, reason: str) -> None:
         assert output.read() == b"begun\n"
 
 
-def test_a_fault_of_a_reader_is_reported_in_the_log_alone(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_reader_knows_nothing_of_the_site_and_logs_its_fault(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(ReaderEnded) as raised, reader(READER, b"fault", LIMITS) as output:
         output.read()
     assert "secret" not in str(raised.value) and "secret of the host" in caplog.text
-
-
-def test_a_reader_knows_nothing_of_the_site(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET_KEY", "tell nobody")
     monkeypatch.setenv("DATABASE_URL", "postgres://somebody:pass@host/db")
     with reader(READER, b"surroundings", LIMITS) as output:

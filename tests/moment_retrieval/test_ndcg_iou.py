@@ -1,8 +1,12 @@
-"""NDCG@K,IoU>=mu by hand, on cases small enough to do on paper."""
+"""NDCG@K,IoU>=mu by hand, on random input, and against an exact second implementation."""
 
 import math
+from fractions import Fraction
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from moment_retrieval.errors import EmptyFile, InvalidCutoff, InvalidRecord
 from moment_retrieval.metrics.iou import span_iou
@@ -10,12 +14,8 @@ from moment_retrieval.metrics.ndcg_iou import Convention, Gain, Measure, ndcg_io
 from moment_retrieval.metrics.report import evaluate
 from moment_retrieval.records import JudgedMoment, Span
 
-FIGURE_JUDGED = [
-    JudgedMoment("a", 0, 35, 4),  # g1: 0.35 of p1 and p2
-    JudgedMoment("c", 0, 10, 2),  # g2: not found
-    JudgedMoment("a", 60, 100, 2),  # g3: 0.40 of p1 and p2
-    JudgedMoment("b", 0, 10, 2),  # g4: 0.50 of p3
-]
+FIGURE_JUDGED = [JudgedMoment("a", 0, 35, 4), JudgedMoment("c", 0, 10, 2), JudgedMoment("a", 60, 100, 2)]
+FIGURE_JUDGED += [JudgedMoment("b", 0, 10, 2)]  # found at .35, not, at .40 and at .50
 FIGURE_RUN = [Span("a", 0, 100), Span("a", 0, 100), Span("b", 0, 5)]
 
 
@@ -50,100 +50,52 @@ def test_the_figure_of_the_paper(convention: Convention, gain: Gain, by_hand: fl
     assert round(score, 4) == printed
 
 
-def test_one_moment_found_at_rank_two() -> None:
-    run = [Span("b", 0, 10), Span("a", 0, 10)]
-    assert ndcg_iou(run, [JudgedMoment("a", 0, 10, 3)], k=10, mu=0.5) == pytest.approx(1 / math.log2(3))
-    assert ndcg_iou(run, [JudgedMoment("a", 0, 10, 3)], k=1, mu=0.5) == 0.0
-
-
-def test_a_row_of_relevance_zero_is_claimed() -> None:
-    judged = [JudgedMoment("a", 0, 10, 0), JudgedMoment("a", 0, 8, 4)]
-    run = [Span("a", 0, 10), Span("a", 0, 10)]
-    assert ndcg_iou(run[:1], judged, k=2, mu=0.5) == 0.0
-    assert ndcg_iou(run, judged, k=2, mu=0.5) == pytest.approx(1 / math.log2(3))
-
-
 @pytest.mark.parametrize(
-    ("mu", "judged", "retrieved"),
+    ("mu", "judged", "retrieved", "paper", "released"),
     [
-        (0.3, (3.0, 13.0), (3.0, 6.0)),
-        (0.5, (3.0, 13.0), (3.0, 8.0)),
-        (0.7, (3.0, 13.0), (3.0, 10.0)),
-        (0.3, (1.1, 4.1), (1.1, 2.0)),
-        (0.7, (0.2, 3.2), (0.2, 2.3)),  # 0.6999999999999998 in binary
-        (1.0, (0.1, 0.3), (0.1, 0.3)),
+        (0.3, (3.0, 13.0), (3.0, 6.0), 1, 0),
+        (0.5, (3.0, 13.0), (3.0, 8.0), 1, 0),
+        (0.7, (3.0, 13.0), (3.0, 10.0), 1, 0),
+        (0.3, (1.1, 4.1), (1.1, 2.0), 1, 0),
+        (0.7, (0.2, 3.2), (0.2, 2.3), 1, 0),  # 0.6999999999999998 in binary
+        (1.0, (0.1, 0.3), (0.1, 0.3), 1, 0),
+        (0.3, (0.1, 1.1), (0.1, 0.4), 1, 1),  # 0.30000000000000004, as the published scorer
+        (0.3, (3.0, 13.0), (3.0, 5.99), 0, 0),  # a hundredth of a second below
     ],
 )
 def test_an_iou_of_exactly_mu_counts_in_the_paper_only(
-    mu: float, judged: tuple[float, float], retrieved: tuple[float, float]
+    mu: float, judged: tuple[float, float], retrieved: tuple[float, float], paper: float, released: float
 ) -> None:
     run, rows = [Span("a", *retrieved)], [JudgedMoment("a", *judged, 4)]
-    assert ndcg_iou(run, rows, k=1, mu=mu, convention=Convention.PAPER) == 1.0
-    assert ndcg_iou(run, rows, k=1, mu=mu, convention=Convention.RELEASED) == 0.0
+    assert ndcg_iou(run, rows, k=1, mu=mu, convention=Convention.PAPER) == paper
+    assert ndcg_iou(run, rows, k=1, mu=mu, convention=Convention.RELEASED) == released
 
 
-def test_released_lets_an_iou_pass_that_only_rounding_lifts_above_mu() -> None:
-    run, rows = [Span("a", 0.1, 0.4)], [JudgedMoment("a", 0.1, 1.1, 4)]  # 0.30000000000000004, as the published scorer
-    assert ndcg_iou(run, rows, k=1, mu=0.3, convention=Convention.RELEASED) == 1.0
-
-
-def test_an_iou_a_hundredth_of_a_second_below_mu_does_not_count() -> None:
-    run, rows = [Span("a", 3.0, 5.99)], [JudgedMoment("a", 3.0, 13.0, 4)]
-    assert ndcg_iou(run, rows, k=1, mu=0.3) == 0.0
-
-
-def test_of_equal_overlaps_the_more_relevant_is_claimed_whatever_the_rounding() -> None:
+def test_equal_overlaps_empty_runs_and_odd_values() -> None:
     span, low, high = Span("a", 0.0, 1.0), JudgedMoment("a", 0.1, 0.4, 1), JudgedMoment("a", 0.3, 0.6, 4)
     assert span_iou(span, low) > span_iou(span, high)  # both 0.3 on paper
     assert ndcg_iou([span], [low, high], k=1, mu=0.2) == 1.0
     assert ndcg_iou([span], [high, low], k=1, mu=0.2) == 1.0
     assert ndcg_iou([span], [high, low], k=1, mu=0.2, convention=Convention.RELEASED) == pytest.approx(1 / 15)
-
-
-@pytest.mark.parametrize("convention", Convention)
-def test_nothing_to_earn_or_nothing_retrieved_scores_zero(convention: Convention) -> None:
-    assert ndcg_iou([], [JudgedMoment("a", 0, 1, 4)], k=5, mu=0.5, convention=convention) == 0.0
-    assert ndcg_iou([Span("a", 0, 1)], [], k=5, mu=0.5, convention=convention) == 0.0
-    assert ndcg_iou([Span("a", 0, 1)], [JudgedMoment("a", 0, 1, 0)], k=5, mu=0.5, convention=convention) == 0.0
-
-
-@pytest.mark.parametrize(("k", "mu"), [(0, 0.5), (-1, 0.5), (True, 0.5), (5, 0.0), (5, 1.01), (5, math.nan)])
-def test_a_cutoff_out_of_range_is_refused(k: int, mu: float) -> None:
-    with pytest.raises(InvalidCutoff):
-        ndcg_iou([], [], k=k, mu=mu)
-
-
-def test_a_report_needs_a_cutoff_and_a_threshold() -> None:
-    with pytest.raises(InvalidCutoff, match="no cutoff k or no IoU threshold mu"):
-        evaluate({}, {"1": []}, ks=[])
-
-
-def test_values_that_are_no_times_or_grades_are_refused() -> None:
-    with pytest.raises(InvalidRecord, match="times must be finite"):
-        Span("a", 0, math.nan)
-    with pytest.raises(InvalidRecord, match="relevance must be from 0 to 4"):
-        JudgedMoment("a", 0, 1, 5)
-    with pytest.raises(InvalidRecord, match="relevance must be from 0 to 4"):
-        JudgedMoment("a", 0, 1, math.nan)
-
-
-def test_the_conventions_average_over_different_queries() -> None:
-    judged = {"1": [JudgedMoment("a", 0, 1, 4)], "2": [JudgedMoment("b", 0, 1, 4)]}
-    run = {"1": [Span("a", 0, 1)]}
-    paper = evaluate(run, judged, ks=[1], mus=[0.5])
-    released = evaluate(run, judged, ks=[1], mus=[0.5], convention=Convention.RELEASED)
-    measure = Measure(1, 0.5)
-    assert (paper.mean[measure], len(paper.per_query), paper.missing) == (0.5, 2, ("2",))
-    assert (released.mean[measure], len(released.per_query), released.missing) == (1.0, 1, ("2",))
-
-
-def test_an_empty_run_scores_zero_on_paper_and_has_no_mean_as_released() -> None:
     judged = {"1": [JudgedMoment("a", 0, 1, 4)]}
     assert set(evaluate({}, judged).mean.values()) == {0.0}
     with pytest.raises(EmptyFile):
         evaluate({}, judged, convention=Convention.RELEASED)
     with pytest.raises(EmptyFile):
         evaluate({}, {})
+    with pytest.raises(InvalidRecord, match="times must be finite"):
+        Span("a", 0, math.nan)
+    for grade in (5, math.nan):
+        with pytest.raises(InvalidRecord, match="relevance must be from 0 to 4"):
+            JudgedMoment("a", 0, 1, grade)
+
+
+@pytest.mark.parametrize(("k", "mu"), [(0, 0.5), (-1, 0.5), (True, 0.5), (5, 0.0), (5, 1.01), (5, math.nan)])
+def test_a_cutoff_out_of_range_is_refused(k: int, mu: float) -> None:
+    with pytest.raises(InvalidCutoff):
+        ndcg_iou([], [], k=k, mu=mu)
+    with pytest.raises(InvalidCutoff, match="no cutoff k or no IoU threshold mu"):
+        evaluate({}, {"1": []}, ks=[])
 
 
 @pytest.mark.parametrize("convention", Convention)
@@ -152,5 +104,109 @@ def test_a_cutoff_beyond_every_list_costs_nothing(convention: Convention) -> Non
     assert report.mean[Measure(10**12, 0.3)] == report.mean[Measure(4, 0.3)] > 0.7
 
 
-def test_a_measure_prints_as_the_field_writes_it() -> None:
-    assert str(Measure(20, 0.5)) == "NDCG@20,IoU>=0.5"
+hundredths = st.integers(0, 600).map(lambda number: number / 100)
+tenths = st.integers(0, 30).map(lambda number: number / 10)  # coarse: overlaps of exactly mu, and ties, are common
+videos = st.sampled_from("abc")
+relevances = st.integers(0, 4)
+
+
+@st.composite
+def judged_rows(draw: st.DrawFn) -> JudgedMoment:
+    start, end = sorted(
+        draw(st.one_of(*(st.lists(t, min_size=2, max_size=2, unique=True) for t in (hundredths, tenths))))
+    )
+    return JudgedMoment(draw(videos), start, end, draw(relevances))
+
+
+retrieved = st.builds(Span, videos, st.one_of(hundredths, tenths), st.one_of(hundredths, tenths))  # some are inverted
+runs = st.lists(retrieved, max_size=12)
+judgments = st.lists(judged_rows(), max_size=12)
+ks = st.integers(1, 15)
+mus = st.sampled_from([0.1, 0.3, 0.5, 0.7, 1.0])
+gains = st.sampled_from(Gain)
+cutoffs = st.fixed_dictionaries({"k": ks, "mu": mus, "convention": st.sampled_from(Convention)})
+Options = dict[str, Any]
+
+
+def exact(number: float) -> Fraction:
+    """The decimal number that was meant, not its neighbour in binary."""
+    return Fraction(str(number))
+
+
+def exact_iou(one: Span, other: Span) -> Fraction:
+    shared = max(Fraction(0), min(exact(one.end_s), exact(other.end_s)) - max(exact(one.start_s), exact(other.start_s)))
+    union = exact(one.end_s) - exact(one.start_s) + exact(other.end_s) - exact(other.start_s) - shared
+    return shared / union if union > 0 else Fraction(0)
+
+
+def exact_earned(run: list[Span], judged: list[JudgedMoment], mu: float) -> list[float]:
+    """The PAPER convention as its sentence says it, in rational arithmetic."""
+    unclaimed = sorted(judged, key=lambda row: -row.relevance)
+    earned: list[float] = []
+    for span in run:
+        overlapping = [(exact_iou(span, row), -index) for index, row in enumerate(unclaimed) if row.video == span.video]
+        iou, index = max(overlapping, default=(Fraction(0), 0))
+        earned.append(unclaimed.pop(-index).relevance if iou > 0 and iou >= exact(mu) else 0)
+    return earned
+
+
+def dcg(relevances: list[float]) -> float:
+    return math.fsum((2**relevance - 1) / math.log2(rank + 2) for rank, relevance in enumerate(relevances))
+
+
+@given(runs, judgments, ks, mus)
+def test_paper_equals_exact_arithmetic(run: list[Span], judged: list[JudgedMoment], k: int, mu: float) -> None:
+    ideal = dcg(sorted((row.relevance for row in judged), reverse=True)[:k])
+    correct = dcg(exact_earned(run, judged, mu)[:k]) / ideal if ideal else 0.0
+    assert ndcg_iou(run, judged, k=k, mu=mu) == pytest.approx(correct, abs=1e-12)
+
+
+@given(runs, judgments, cutoffs, gains)
+def test_scores_lie_between_zero_and_one(run: list[Span], judged: list[JudgedMoment], how: Options, gain: Gain) -> None:
+    assert 0.0 <= ndcg_iou(run, judged, gain=gain, **how) <= 1.0
+
+
+@given(judgments.filter(lambda rows: any(row.relevance for row in rows)), ks, gains)
+def test_the_judged_moments_in_ideal_order_score_one(judged: list[JudgedMoment], k: int, gain: Gain) -> None:
+    run = sorted(judged, key=lambda row: -row.relevance)
+    assert ndcg_iou(run, judged, k=k, mu=1.0, gain=gain) == 1.0
+    assert ndcg_iou(run, judged, k=k, mu=0.7, convention=Convention.RELEASED, gain=gain) == 1.0
+
+
+@given(runs, judgments, cutoffs)
+def test_input_is_not_changed(run: list[Span], judged: list[JudgedMoment], how: Options) -> None:
+    run_before, judged_before = list(run), list(judged)
+    ndcg_iou(run, judged, **how)
+    assert (run, judged) == (run_before, judged_before)
+
+
+@given(runs, runs, judgments, cutoffs)
+def test_nothing_behind_rank_k_matters(
+    run: list[Span], tail: list[Span], judged: list[JudgedMoment], how: Options
+) -> None:
+    full = (run + [Span("elsewhere", 0, 1)] * how["k"])[: how["k"]]
+    assert ndcg_iou(full + tail, judged, **how) == ndcg_iou(full, judged, **how)
+
+
+@given(runs, st.integers(1, 5), judgments, cutoffs)
+def test_an_irrelevant_tail_does_not_matter(
+    run: list[Span], length: int, judged: list[JudgedMoment], how: Options
+) -> None:
+    assert ndcg_iou([*run, *[Span("elsewhere", 0, 1)] * length], judged, **how) == ndcg_iou(run, judged, **how)
+
+
+@given(runs, judgments, cutoffs)
+def test_names_do_not_matter(run: list[Span], judged: list[JudgedMoment], how: Options) -> None:
+    name = {"a": "z", "b": "b of another show", "c": "0"}
+    run_renamed = [Span(name[span.video], span.start_s, span.end_s) for span in run]
+    judged_renamed = [JudgedMoment(name[row.video], row.start_s, row.end_s, row.relevance) for row in judged]
+    assert ndcg_iou(run, judged, **how) == ndcg_iou(run_renamed, judged_renamed, **how)
+
+
+@given(runs, judgments, st.lists(ks, min_size=1, max_size=4), st.lists(mus, min_size=1, max_size=3), cutoffs, gains)
+def test_all_at_once_equals_one_by_one(
+    run: list[Span], judged: list[JudgedMoment], ks: list[int], mus: list[float], how: Options, gain: Gain
+) -> None:
+    options = {"convention": how["convention"], "gain": gain}
+    values = evaluate({"1": run}, {"1": judged}, ks=ks, mus=mus, **options).per_query["1"]
+    assert values == {Measure(k, mu): ndcg_iou(run, judged, k=k, mu=mu, **options) for k in ks for mu in mus}

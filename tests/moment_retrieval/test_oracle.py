@@ -1,13 +1,15 @@
-"""RELEASED equals the published scorer: every stored value, and bit for bit."""
+"""RELEASED equals the published scorer, every stored value, bit for bit; the authors' nine runs load."""
 
 from typing import Any
 
 import pytest
 
-from moment_retrieval.errors import ScoringError, UnknownQuery
+from moment_retrieval import formats
+from moment_retrieval.errors import CorpusNeeded, ScoringError, UnknownQuery
 from moment_retrieval.metrics.ndcg_iou import Convention, Measure
 from moment_retrieval.metrics.report import Report, evaluate
-from tests.moment_retrieval.shared_data import SCORER, judged, needs_shared, oracle, spans
+from moment_retrieval.records import queries_of, read_corpus
+from tests.moment_retrieval.shared_data import CORPUS, RUNS, SCORER, judged, needs_shared, oracle, spans
 
 pytestmark = needs_shared
 
@@ -16,7 +18,6 @@ RUN_NAMES = ["ReLoCLNet_N40", "XML_N20", "CONQUER_N40", "mutated_ReLoCLNet_N40"]
 
 
 def released(case: dict[str, Any], ks: list[int], mus: list[float]) -> Report:
-    """The case scored in the RELEASED convention."""
     return evaluate(spans(case["pred"]), judged(case["gt"]), ks=ks, mus=mus, convention=Convention.RELEASED)
 
 
@@ -47,13 +48,18 @@ def test_what_the_published_scorer_refuses_raises_a_named_error(case: dict[str, 
     assert isinstance(raised.value, ScoringError)
 
 
-def test_fuzz_equals_the_published_scorer() -> None:
+def test_fuzz_equals_the_published_scorer_and_paper_counts_missed_queries_as_zero() -> None:
     cases = oracle("fuzz.json")
     assert len(cases) == 300
     for case in cases:
         published = measured(case["official"])
         ks, mus = {measure.k for measure in published}, {measure.mu for measure in published}
         assert released(case, sorted(ks), sorted(mus)).mean == published
+    run, ground_truth = oracle("pred_CONQUER_N40.json")["queries"], oracle("ground_truth.json")["queries"]
+    report = evaluate(spans(run), judged(ground_truth))
+    assert len(report.per_query) == 500
+    assert set(report.missing) == {"83632", "20825", "11617"}
+    assert all(value == 0.0 for query_id in report.missing for value in report.per_query[query_id].values())
 
 
 @pytest.mark.parametrize("name", RUN_NAMES)
@@ -69,9 +75,29 @@ def test_real_run_equals_the_published_scorer(name: str) -> None:
     }
 
 
-def test_paper_counts_the_queries_a_run_misses_as_zero() -> None:
-    run, ground_truth = oracle("pred_CONQUER_N40.json")["queries"], oracle("ground_truth.json")["queries"]
-    report = evaluate(spans(run), judged(ground_truth))
-    assert len(report.per_query) == 500
-    assert set(report.missing) == {"83632", "20825", "11617"}
-    assert all(value == 0.0 for query_id in report.missing for value in report.per_query[query_id].values())
+PATHS = sorted(RUNS.glob("*.val.json.gz"))
+
+
+def test_the_nine_author_runs_load_but_not_without_the_corpus() -> None:
+    corpus = read_corpus(CORPUS)
+    assert len(PATHS) == 9
+    for path in PATHS:
+        run = formats.read_run(path, formats.Form.TVR_RANKING, corpus=corpus, strict=False)
+        queries = queries_of(run)
+        assert len(queries) == (497 if path.name.startswith("conquer") else 500), path
+        assert {len(query.moments) for query in queries} == {40}
+        assert {moment.video for query in queries for moment in query.moments} <= set(corpus.durations_s)
+    assert dict(formats.read_run(path, corpus=corpus, strict=False)) == dict(run)
+    position = r"xml_n1\.val\.json\.gz: line 1: entry 1: query 54251: prediction 1: video 20787"
+    with pytest.raises(CorpusNeeded, match=position):
+        formats.read_run(RUNS / "xml_n1.val.json.gz")
+
+
+@pytest.mark.parametrize("name", ["XML_N20", "ReLoCLNet_N40", "CONQUER_N40"])
+def test_the_rows_are_those_the_oracle_was_made_from(name: str) -> None:
+    model, size = name.split("_")
+    path = RUNS / f"{model.lower()}_{size.lower()}.val.json.gz"
+    videos, rows = oracle("ground_truth.json")["videos"], oracle(f"pred_{name}.json")["queries"]
+    for query_id, moments in formats.read_run(path, corpus=read_corpus(CORPUS), strict=False).items():
+        correct = [(videos[video], start, end) for video, start, end in rows[query_id]]
+        assert [(moment.video, moment.start_s, moment.end_s) for moment in moments] == correct

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moment_retrieval import errors, formats, jsonfiles
+from moment_retrieval import errors, formats
 from moment_retrieval.formats import Form
 from moment_retrieval.records import (
     JudgedMoment,
@@ -24,15 +25,9 @@ from moment_retrieval.records import (
 from moment_retrieval.tables import JudgedTable, RunTable
 
 VIDEO = "house_s01e01"
-MOMENT = {
-    "pair_id": 7,
-    "video_name": "house_s01e01",
-    "timestamp": [3.5, 9],
-    "duration": 90.02,
-    "caption": "A man lies.",
-    "similarity": 0.93,
-    "relevance": 4,
-}
+MOMENT = {"pair_id": 7, "video_name": VIDEO, "timestamp": [3.5, 9], "duration": 90.02}
+MOMENT |= {"caption": "A man lies.", "similarity": 0.93, "relevance": 4}
+
 JUDGED = JudgedMoment("house_s01e01", 3.5, 9, 4, 7, 90.02, "A man lies.", 0.93)
 QUERY = {"query_id": 54251, "query": "Somebody lies.", "relevant_moment": [MOMENT]}
 RUN = [{"query_id": 54251, "query": "Somebody lies.", "predictions": [["house_s01e01", 3.0, 9.0, 12.5]]}]
@@ -63,26 +58,16 @@ def predicted(*row: Any) -> bytes:
     return encoded([{"query_id": 1, "query": "q", "predictions": [["house_s01e01", 0, 1, 2], list(row)]}])
 
 
-def test_the_july_form_is_read() -> None:
+def test_both_published_forms_are_read() -> None:
     assert parse_ground_truth(encoded([QUERY])) == [QueryMoments("54251", "Somebody lies.", (JUDGED,))]
-
-
-def test_the_april_form_is_read_with_a_query_in_several_entries() -> None:
     flat = {"query_id": 54251, "query": "Somebody lies.", **MOMENT}
     other = {**flat, "query_id": 9, "query": "Somebody\u2028runs."}
     lines = "\n".join(json.dumps(row, ensure_ascii=False) for row in (flat, other, {**flat, "relevance": 0}))
     first, second = parse_ground_truth(f"\ufeff{lines}\n\n".encode())
     assert (first.query_id, [row.relevance for row in first.moments]) == ("54251", [4, 0])
     assert (second.query_id, second.text, second.moments) == ("9", "Somebody\u2028runs.", (JUDGED,))
-
-
-def test_what_scoring_does_not_need_may_be_absent() -> None:
-    data = changed(pair_id=None, duration=None, caption=None, similarity=None)
-    assert parse_ground_truth(data)[0].moments == (JudgedMoment("house_s01e01", 3.5, 9, 4),)
-
-
-def test_a_query_without_moments_stays() -> None:
-    assert parse_ground_truth(encoded([{**QUERY, "relevant_moment": []}]))[0].moments == ()
+    assert parse_corpus(b'{"house_s01e01": [90.02, 14]}') == CORPUS
+    assert parse_corpus(b'{"house_s01e01": 90.02}') == VideoCorpus({"house_s01e01": 90.02}, {})
 
 
 @pytest.mark.parametrize("id_key", ["query_id", "desc_id"])
@@ -95,141 +80,90 @@ def test_a_run_is_read_in_every_published_spelling(id_key: str, text_key: str, v
     assert parse_run(pack(data), corpus=CORPUS) == [QueryMoments("54251", "Somebody lies.", (moment,))]
 
 
-def test_the_corpus_is_read_in_both_forms() -> None:
-    assert parse_corpus(b'{"house_s01e01": [90.02, 14]}') == CORPUS
-    assert parse_corpus(b'{"house_s01e01": 90.02}') == VideoCorpus({"house_s01e01": 90.02}, {})
+GOOD_LINE, OTHER_TEXT = (json.dumps({"query_id": 1, "query": text, **MOMENT}) for text in "qr")
+BAD_TRUTHS = [
+    (b"", errors.EmptyFile, "no content"),
+    (b" \n", errors.EmptyFile, "no content"),
+    (b"[]", errors.EmptyFile, "no queries"),
+    (encoded([QUERY])[:-1], errors.MalformedFile, "line 1 column 219: not JSON: Expecting ',' delimiter"),
+    (b"7", errors.InvalidRecord, "the ground truth must be an array, got 7"),
+    (b"[" * 100_000, errors.MalformedFile, "not usable JSON"),
+    (b"[" + b"9" * 5000 + b"]", errors.MalformedFile, "not usable JSON"),
+    (b"\xff\xfe", errors.MalformedFile, "not UTF-8 text: byte 0"),
+    (b"\x1f\x8b\x08\x00", errors.MalformedFile, "a broken archive: Compressed file ended"),
+    (b'{"query_id": 1}\n{"query', errors.InvalidRecord, "line 1: no key timestamp"),
+    (f"{GOOD_LINE}\n\n}}\n".encode(), errors.MalformedFile, "line 3 column 1: not JSON"),
+    (f"{GOOD_LINE}\n{OTHER_TEXT}".encode(), errors.InvalidRecord, "line 2: query 1 had another"),
+    (encoded([3]), errors.InvalidRecord, "entry 1: an entry must be an object, got 3"),
+    (encoded([QUERY, QUERY]), errors.DuplicateQuery, "entry 2: query 54251 appeared before"),
+    (encoded([{**QUERY, "query_id": True}]), errors.InvalidRecord, "entry 1: query_id must be a string"),
+    (encoded([{**QUERY, "query": "\ud800"}]), errors.InvalidRecord, "query holds half a character"),
+    (changed(relevance=None), errors.InvalidRecord, "entry 1: query 54251: moment 1: no key relevance"),
+    (changed(relevance=5), errors.InvalidRecord, "relevance must be from 0 to 4, got 5"),
+    (changed(relevance="4"), errors.InvalidRecord, "relevance must be a finite number, got '4'"),
+    (changed(relevance=True), errors.InvalidRecord, "relevance must be a finite number, got True"),
+    (changed(timestamp=[float("nan"), 1]), errors.InvalidRecord, "entry 1: query 54251: moment 1: start must be a fin"),
+    (changed(timestamp=[0, 10**400]), errors.InvalidRecord, "end must be a finite number, got 1000"),
+    (changed(timestamp=[5, 4]), errors.InvalidRecord, "the moment ends before it starts"),
+    (changed(timestamp=[5]), errors.InvalidRecord, r"timestamp must be \[start, end\]"),
+    (changed(video_name=" "), errors.InvalidRecord, "video name must be a string that is not blank"),
+    (changed(pair_id=1.5), errors.InvalidRecord, "pair_id must be a whole number or a string"),
+]
+BAD_RUNS = [
+    (b"[]", errors.EmptyFile, "no queries"),
+    (b"7", errors.InvalidRecord, "the run must be an array, got 7"),
+    (b"{}", errors.InvalidRecord, "line 1: no key query_id or desc_id"),
+    (encoded([{"query": "q", "predictions": []}]), errors.InvalidRecord, "entry 1: no key query_id or desc_id"),
+    (encoded(RUN * 2), errors.DuplicateQuery, "entry 2: query 54251 appeared before"),
+    (predicted(VIDEO, float("nan"), 1, 2), errors.InvalidRecord, "start must be a finite number, got nan"),
+    (predicted(VIDEO, 0, float("inf"), 2), errors.InvalidRecord, "end must be a finite number, got inf"),
+    (predicted(VIDEO, -(10**308), 10**308, 2), errors.InvalidRecord, "times must be finite, in seconds, got -1000"),
+    (predicted(VIDEO, 0, 1, None), errors.InvalidRecord, "entry 1: query 1: prediction 2: score must be a finite"),
+    (predicted(VIDEO, 0, 1), errors.InvalidRecord, r"expected \[video, start, end, score\]"),
+    (predicted(1.0, 0, 1, 2), errors.InvalidRecord, "video name must be a string"),
+    (predicted(True, 0, 1, 2), errors.InvalidRecord, "video name must be a string"),
+    (predicted(3, 0, 1, 2), errors.UnknownVideo, "entry 1: query 1: prediction 2: the corpus has no video with"),
+    (predicted("b", 0, 1, 2), errors.UnknownVideo, "entry 1: query 1: prediction 2: the corpus has no video 'b'"),
+]
+BAD_CORPORA = [
+    (b"{}", errors.EmptyFile, "no videos"),
+    (b"[]", errors.InvalidRecord, "the corpus must be an object"),
+    (b'{"a": [1.0]}', errors.InvalidRecord, r"video a: expected duration or \[duration, index\]"),
+    (b'{"a": "long"}', errors.InvalidRecord, "video a: duration must be a finite number"),
+    (b'{"a": [1, 2], "b": [1, 2]}', errors.InvalidRecord, "video b: index 2 belongs to a already"),
+]
+READERS: dict[str, Callable[[Path], object]] = {
+    "truth": lambda path: formats.read_ground_truth(path, Form.TVR_RANKING),
+    "run": lambda path: formats.read_run(path, Form.TVR_RANKING, corpus=CORPUS, strict=False),
+    "corpus": read_corpus,
+}
 
 
 @pytest.mark.parametrize(
-    ("data", "kind", "message"),
-    [
-        (b"", errors.EmptyFile, "no content"),
-        (b" \n", errors.EmptyFile, "no content"),
-        (b"[]", errors.EmptyFile, "no queries"),
-        (encoded([QUERY])[:-1], errors.MalformedFile, "line 1 column 219: not JSON: Expecting ',' delimiter"),
-        (b"7", errors.InvalidRecord, "the ground truth must be an array, got 7"),
-        (b"[" * 100_000, errors.MalformedFile, "not usable JSON"),
-        (b"[" + b"9" * 5000 + b"]", errors.MalformedFile, "not usable JSON"),
-        (b"\xff\xfe", errors.MalformedFile, "not UTF-8 text: byte 0"),
-        (b"\x1f\x8b\x08\x00", errors.MalformedFile, "a broken archive: Compressed file ended"),
-        (b'{"query_id": 1}\n{"query', errors.InvalidRecord, "line 1: no key timestamp"),
-        (encoded([3]), errors.InvalidRecord, "entry 1: an entry must be an object, got 3"),
-        (encoded([QUERY, QUERY]), errors.DuplicateQuery, "entry 2: query 54251 appeared before"),
-        (encoded([{**QUERY, "query_id": True}]), errors.InvalidRecord, "entry 1: query_id must be a string"),
-        (encoded([{**QUERY, "query": "\ud800"}]), errors.InvalidRecord, "query holds half a character"),
-        (changed(relevance=None), errors.InvalidRecord, "entry 1: query 54251: moment 1: no key relevance"),
-        (changed(relevance=5), errors.InvalidRecord, "relevance must be from 0 to 4, got 5"),
-        (changed(relevance="4"), errors.InvalidRecord, "relevance must be a finite number, got '4'"),
-        (changed(relevance=True), errors.InvalidRecord, "relevance must be a finite number, got True"),
-        (
-            changed(timestamp=[float("nan"), 1]),
-            errors.InvalidRecord,
-            "entry 1: query 54251: moment 1: start must be a finite number",
-        ),
-        (changed(timestamp=[0, 10**400]), errors.InvalidRecord, "end must be a finite number, got 1000"),
-        (changed(timestamp=[5, 4]), errors.InvalidRecord, "the moment ends before it starts"),
-        (changed(timestamp=[5]), errors.InvalidRecord, r"timestamp must be \[start, end\]"),
-        (changed(video_name=" "), errors.InvalidRecord, "video name must be a string that is not blank"),
-        (changed(pair_id=1.5), errors.InvalidRecord, "pair_id must be a whole number or a string"),
-    ],
+    ("reader", "data", "kind", "message"),
+    [(reader, *row) for reader, rows in zip(READERS, (BAD_TRUTHS, BAD_RUNS, BAD_CORPORA), strict=True) for row in rows],
 )
-def test_a_ground_truth_that_cannot_be_used_says_where_and_why(
-    tmp_path: Path, data: bytes, kind: type[errors.ScoringError], message: str
+def test_a_file_that_cannot_be_used_says_where_and_why(
+    tmp_path: Path, reader: str, data: bytes, kind: type[errors.ScoringError], message: str
 ) -> None:
-    path = tmp_path / "val.json"
+    path = tmp_path / f"{reader}.json"
     path.write_bytes(data)
     with pytest.raises(kind, match=message) as raised:
-        formats.read_ground_truth(path, Form.TVR_RANKING)
+        READERS[reader](path)
     assert str(raised.value).startswith(f"{path}: ")
 
 
-def test_a_broken_line_of_the_april_form_is_named() -> None:
-    good = json.dumps({"query_id": 1, "query": "q", **MOMENT})
-    with pytest.raises(errors.MalformedFile, match="^line 3 column 1: not JSON"):
-        parse_ground_truth(f"{good}\n\n}}\n".encode())
-    with pytest.raises(errors.InvalidRecord, match="^line 2: query 1 had another text before"):
-        parse_ground_truth(f"{good}\n{json.dumps({'query_id': 1, 'query': 'r', **MOMENT})}".encode())
-
-
-@pytest.mark.parametrize(
-    ("data", "kind", "message"),
-    [
-        (b"[]", errors.EmptyFile, "no queries"),
-        (b"7", errors.InvalidRecord, "the run must be an array, got 7"),
-        (b"{}", errors.InvalidRecord, "line 1: no key query_id or desc_id"),
-        (encoded([{"query": "q", "predictions": []}]), errors.InvalidRecord, "entry 1: no key query_id or desc_id"),
-        (encoded(RUN * 2), errors.DuplicateQuery, "entry 2: query 54251 appeared before"),
-        (predicted(VIDEO, float("nan"), 1, 2), errors.InvalidRecord, "start must be a finite number, got nan"),
-        (predicted(VIDEO, 0, float("inf"), 2), errors.InvalidRecord, "end must be a finite number, got inf"),
-        (
-            predicted(VIDEO, -(10**308), 10**308, 2),
-            errors.InvalidRecord,
-            "times must be finite, in seconds, got -1000",
-        ),
-        (
-            predicted(VIDEO, 0, 1, None),
-            errors.InvalidRecord,
-            "entry 1: query 1: prediction 2: score must be a finite",
-        ),
-        (predicted(VIDEO, 0, 1), errors.InvalidRecord, r"expected \[video, start, end, score\]"),
-        (predicted(1.0, 0, 1, 2), errors.InvalidRecord, "video name must be a string"),
-        (predicted(True, 0, 1, 2), errors.InvalidRecord, "video name must be a string"),
-        (predicted(3, 0, 1, 2), errors.UnknownVideo, "entry 1: query 1: prediction 2: the corpus has no video with"),
-        (predicted("b", 0, 1, 2), errors.UnknownVideo, "entry 1: query 1: prediction 2: the corpus has no video 'b'"),
-    ],
-)
-def test_a_run_that_cannot_be_used_says_where_and_why(
-    tmp_path: Path, data: bytes, kind: type[errors.ScoringError], message: str
-) -> None:
-    path = tmp_path / "run.json"
-    path.write_bytes(data)
-    with pytest.raises(kind, match=message) as raised:
-        formats.read_run(path, Form.TVR_RANKING, corpus=CORPUS, strict=False)
-    assert str(raised.value).startswith(f"{path}: ")
-
-
-def test_an_index_needs_a_corpus_that_has_indexes() -> None:
+def test_an_index_needs_a_corpus_and_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(errors.CorpusNeeded, match="prediction 2: video 14 is an index; give the video corpus"):
         parse_run(predicted(14, 0, 1, 2))
     with pytest.raises(errors.CorpusNeeded, match="this corpus has durations, but no indexes"):
         parse_run(predicted(14, 0, 1, 2), corpus=parse_corpus(b'{"house_s01e01": 90.02}'))
-
-
-@pytest.mark.parametrize(
-    ("data", "kind", "message"),
-    [
-        (b"{}", errors.EmptyFile, "no videos"),
-        (b"[]", errors.InvalidRecord, "the corpus must be an object"),
-        (b'{"a": [1.0]}', errors.InvalidRecord, r"video a: expected duration or \[duration, index\]"),
-        (b'{"a": "long"}', errors.InvalidRecord, "video a: duration must be a finite number"),
-        (b'{"a": [1, 2], "b": [1, 2]}', errors.InvalidRecord, "video b: index 2 belongs to a already"),
-    ],
-)
-def test_a_corpus_that_cannot_be_used_says_why(
-    tmp_path: Path, data: bytes, kind: type[errors.ScoringError], message: str
-) -> None:
-    path = tmp_path / "video_corpus.json"
-    path.write_bytes(data)
-    with pytest.raises(kind, match=message):
-        read_corpus(path)
-
-
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(errors.DuplicateQuery, match="query 1 appears more than once"):
+        JudgedTable.from_queries([QueryMoments("1", "q", (JUDGED,))] * 2)
     with pytest.raises(errors.UnreadableFile, match=r"gone\.json: No such file"):
         formats.read_run(tmp_path / "gone.json")
     with pytest.raises(errors.UnreadableFile, match=r"run\.json: cannot be written: No such file"):
         formats.write_run(tmp_path / "gone" / "run.json", RunTable.from_moments({}))
-
-
-def test_a_small_file_that_unpacks_to_a_huge_one_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jsonfiles, "MAX_BYTES", 1024 * 1024)
-    with pytest.raises(errors.UnreadableFile, match="larger than 1 MiB"):
-        parse_run(gzip.compress(b" " * 2 * 1024 * 1024))
-
-
-def test_a_query_named_twice_is_refused_when_moments_are_collected() -> None:
-    with pytest.raises(errors.DuplicateQuery, match="query 1 appears more than once"):
-        JudgedTable.from_queries([QueryMoments("1", "q", (JUDGED,))] * 2)
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -256,20 +190,20 @@ names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8
 ids = st.one_of(st.integers(-(10**30), 10**30).map(str), names)
 numbers = st.one_of(st.integers(0, 10**6), st.floats(0, 1e6))
 optional_number = st.one_of(st.none(), st.floats(-1, 1))
-judged_moments = st.tuples(numbers, numbers).flatmap(
-    lambda times: st.builds(
-        JudgedMoment,
-        video=names,
-        start_s=st.just(min(times)),
-        end_s=st.just(max(times)),
-        relevance=st.one_of(st.integers(0, 4), st.floats(0, 4)),
-        pair_id=st.one_of(st.none(), st.integers(0, 10**6), names),
-        duration_s=optional_number,
-        caption=st.one_of(st.none(), names),
-        similarity=optional_number,
-    )
-)
 scored_moments = st.builds(ScoredMoment, names, numbers, numbers, numbers)
+notes = {
+    "pair_id": st.one_of(st.none(), st.integers(0, 10**6), names),
+    "duration_s": optional_number,
+    "caption": st.one_of(st.none(), names),
+    "similarity": optional_number,
+}
+
+
+@st.composite
+def judged_moments(draw: st.DrawFn) -> JudgedMoment:
+    start, end = sorted((draw(numbers), draw(numbers)))
+    relevance = draw(st.one_of(st.integers(0, 4), st.floats(0, 4)))
+    return JudgedMoment(draw(names), start, end, relevance, **{name: draw(values) for name, values in notes.items()})
 
 
 def queries(moments: Any) -> Any:
@@ -278,19 +212,10 @@ def queries(moments: Any) -> Any:
     return st.lists(query, min_size=1, max_size=4, unique_by=lambda query: query.query_id)
 
 
-@given(queries(judged_moments), st.sampled_from(["val.json", "val.json.gz"]))
-def test_ground_truth_survives_writing_and_reading(
-    tmp_path_factory: pytest.TempPathFactory, query_records: Any, name: str
-) -> None:
-    path = tmp_path_factory.mktemp("records") / name
-    formats.write_ground_truth(path, JudgedTable.from_queries(query_records))
-    assert queries_of(formats.read_ground_truth(path, Form.TVR_RANKING)) == query_records
-
-
-@given(queries(scored_moments), st.sampled_from(["run.json", "run.json.gz"]))
-def test_a_run_survives_writing_and_reading(
-    tmp_path_factory: pytest.TempPathFactory, query_records: Any, name: str
-) -> None:
-    path = tmp_path_factory.mktemp("records") / name
-    formats.write_run(path, RunTable.from_queries(query_records))
-    assert queries_of(formats.read_run(path, Form.TVR_RANKING, strict=False)) == query_records
+@given(queries(judged_moments()), queries(scored_moments), st.sampled_from(["json", "json.gz"]))
+def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, truth: Any, run: Any, ending: str) -> None:
+    folder = tmp_path_factory.mktemp("records")
+    formats.write_ground_truth(folder / f"val.{ending}", JudgedTable.from_queries(truth))
+    assert queries_of(formats.read_ground_truth(folder / f"val.{ending}", Form.TVR_RANKING)) == truth
+    formats.write_run(folder / f"run.{ending}", RunTable.from_queries(run))
+    assert queries_of(formats.read_run(folder / f"run.{ending}", Form.TVR_RANKING, strict=False)) == run

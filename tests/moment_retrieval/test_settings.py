@@ -34,26 +34,20 @@ def defaults(source: str) -> Iterator[tuple[str, object]]:
                 yield name, value.value
 
 
-def test_defaults_of_fields_and_parameters_are_seen() -> None:
-    source = "class A:\n    hidden: int = 3\n    name: str = 'x'\ndef f(a, lr=0.1, *, heads=2): ..."
-    assert set(defaults(source)) == {("hidden", 3), ("lr", 0.1), ("heads", 2)}
-
-
 def test_no_other_module_states_a_released_number() -> None:
     for path in (path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")):
         stated = {
             name for name, value in defaults(path.read_text()) if name in NAMES and value and type(value) is not bool
         }
         assert not stated or path.name == "settings.py", f"{path}: take {stated} from moment_retrieval/settings.py"
+    source = "class A:\n    hidden: int = 3\n    name: str = 'x'\ndef f(a, lr=0.1, *, heads=2): ..."
+    assert set(defaults(source)) == {("hidden", 3), ("lr", 0.1), ("heads", 2)}
 
 
-def test_plans_and_models_start_from_what_was_released() -> None:
+def test_plans_and_models_start_from_what_was_released_and_pages_read_it_without_torch() -> None:
     paths = dict.fromkeys(("train", "val", "corpus", "video", "query"), "x")
     plan = Plan(baseline="xml", **paths)
     assert (plan.lr, plan.warmup, plan.patience, plan.top_n in EPOCHS) == (LEARNING_RATE, WARM_UP, PATIENCE, True)
     assert {name: one.released for name, one in BASELINES.items()} == RELEASED
-
-
-def test_pages_read_them_without_torch() -> None:
     source = "import sys, moment_retrieval.training.plan; sys.exit('torch' in sys.modules)"
     subprocess.run([sys.executable, "-c", source], cwd=ROOT, check=True)

@@ -59,16 +59,13 @@ def test_the_wheel_holds_the_library_alone(wheel: Path) -> None:
     assert [line for line in required if "extra ==" not in line] == ["Requires-Dist: numpy>=1.26"]
 
 
-def test_scores_where_numpy_is_and_nothing_else(program: Path) -> None:
+def test_scores_where_numpy_is_and_names_the_extra_that_is_missing(program: Path, tmp_path: Path) -> None:
     """The example of README, from another folder's Python."""
     match = EXAMPLE.search((ROOT / "README.md").read_text())
     assert match
     command, output = match.groups()
     result = subprocess.run([program, *command.split()], cwd=ROOT, check=True, capture_output=True, text=True)
     assert result.stdout.strip() == output.strip()
-
-
-def test_names_the_extra_that_is_missing(program: Path, tmp_path: Path) -> None:
     result = subprocess.run([program, "train", tmp_path], capture_output=True, text=True, check=False)
     assert (result.returncode, result.stderr) == (
         2,

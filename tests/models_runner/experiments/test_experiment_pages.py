@@ -18,7 +18,6 @@ from models_runner.experiments import files
 from models_runner.experiments.forms import ExperimentForm
 from models_runner.experiments.selectors import ahead_of
 from models_runner.experiments.services import training_cancel
-from models_runner.experiments.trainings import training_work
 from models_runner.models import Experiment, FeatureSet, Training
 from tests.factories import NOW, MembershipFactory, admin
 from tests.judging.scenario import HandMade
@@ -60,19 +59,17 @@ def site(scenario: HandMade, release: Release, settings: Any, tmp_path: Path) ->
 
 
 def test_an_admin_orders_a_benchmark_run(site: Site) -> None:
-    answer = site.start(epochs="3", mask_positives="yes")
+    answer = site.start(epochs="3", mask_positives="yes", labels="similarity", end_offset_s="0")
     experiment = Experiment.objects.get()
     assert answer.headers["Location"] == site.url("experiment", experiment.uuid)
     assert [training.seed for training in experiment.trainings.all()] == [1, 2]
-    assert (
-        experiment.options["epochs"] == 3
-        and experiment.options["padding"] == "compact"
-        and experiment.options["batch"] == 64
-    )
-    assert experiment.options["sizes"] == {"hidden": 64, "heads": 4}
+    options = {name: experiment.options[name] for name in ("epochs", "padding", "batch", "sizes")}
+    assert options == {"epochs": 3, "padding": "compact", "batch": 64, "sizes": {"hidden": 64, "heads": 4}}
     assert experiment.options["objective"] == {"mask_positives": True}
+    assert experiment.labels == "similarity" and experiment.options["decoding"] == {"end_offset_s": 0.0}
     page = site.page(experiment)
     assert "It begins when a worker" in page and 'hx-trigger="every 2s, seen"' in page and "Cancel seed 1" in page
+    assert "not on the leaderboard" in page
 
 
 def test_the_options_of_the_papers_can_be_chosen(site: Site) -> None:
@@ -82,21 +79,20 @@ def test_the_options_of_the_papers_can_be_chosen(site: Site) -> None:
     assert options["objective"] == {"hard_from_epoch": 3, "hard_pool": 5}
     page = site.start(same_split="yes").content.decode()
     assert "Only CONQUER takes candidates." in page
-    training = site.order(how="done", name="first")
-    training_work(training_id=training.pk)
+    training = trained(site.order(how="done", name="first"))
+    assert site.start(candidates=training.uuid).status_code == 422
     conquer = {"baseline": "conquer", "candidates": training.uuid, "same_split": "yes"}
     assert "not known which split" in site.start(**conquer).content.decode()
     site.hand_made.project.dataset.corpus.videos.update(source_split="val")
     assert "not known which split" in site.start(**conquer).content.decode()
     site.hand_made.project.queries.filter(pk=site.hand_made.val.pk).update(caption=Caption.objects.first())
     assert site.start(**conquer).status_code == 302
-    assert Experiment.objects.get(baseline="conquer").options["same_split"] is True
+    experiment = Experiment.objects.get(baseline="conquer")
+    assert experiment.candidates == training and experiment.options["same_split"] is True
 
 
 @pytest.mark.parametrize(("few", "preset"), [(3, "small"), (2, "released")])
-def test_a_corpus_of_few_videos_begins_small(
-    site: Site, monkeypatch: pytest.MonkeyPatch, few: int, preset: str
-) -> None:
+def test_a_small_corpus_begins_small(site: Site, monkeypatch: pytest.MonkeyPatch, few: int, preset: str) -> None:
     assert site.hand_made.project.dataset.corpus.videos.count() == 2
     monkeypatch.setattr("models_runner.experiments.views.FEW_VIDEOS", few)
     page = site.client.get(site.url("experiment-new")).content.decode()
@@ -128,7 +124,7 @@ def test_errors_stand_beside_their_field(site: Site) -> None:
     assert "give this one another name" in again.content.decode()
 
 
-def test_a_finished_training_shows_its_curves_log_and_runs(site: Site) -> None:
+def test_finished_trainings_show_their_curves_logs_and_runs(site: Site) -> None:
     training = trained(site.order())
     page = site.page(training.experiment)
     assert "hx-trigger" not in page
@@ -137,9 +133,6 @@ def test_a_finished_training_shows_its_curves_log_and_runs(site: Site) -> None:
     assert training.val_run is not None and site.url("run", training.val_run.uuid) in page
     html = site.client.get(site.url("experiments")).content.decode()
     assert "1 of 1" in html and "0.5000" in html
-
-
-def test_several_seeds_are_seen_together(site: Site) -> None:
     one, other = order_experiment(site.release, site.folder, seeds=2).trainings.all()
     trained(one)
     assert "of 2 seeds" not in site.page(one.experiment)
@@ -149,16 +142,14 @@ def test_several_seeds_are_seen_together(site: Site) -> None:
     assert "seed 1, step 4: 0.5000, its best" in page and "seed 2, step 4: 0.5000, its best" in page
 
 
-def test_labels_by_similarity_are_requested_and_shown(site: Site) -> None:
-    site.start(labels="similarity", end_offset_s="0")
-    experiment = Experiment.objects.get()
-    assert experiment.labels == "similarity" and experiment.options["decoding"] == {"end_offset_s": 0.0}
-    assert "not on the leaderboard" in site.page(experiment)
-
-
 def test_a_failure_is_shown_and_resumed(site: Site) -> None:
     training = trained(site.order(how="fails"))
     assert "The loss is not a number." in site.page(training.experiment)
+    reader = Client()
+    reader.force_login(site.hand_made.lead)
+    page = reader.get(site.url("experiment", training.experiment.uuid)).content.decode()
+    assert "The loss is not a number." in page and "Resume" not in page and "events.jsonl" not in page
+    assert "Start a benchmark run" not in reader.get(site.url("experiments")).content.decode()
     answer = site.client.post(site.url("training-resume", training.uuid))
     assert answer.headers["Location"] == site.url("experiment", training.experiment.uuid) + "?seed=1"
     training.refresh_from_db()
@@ -168,16 +159,6 @@ def test_a_failure_is_shown_and_resumed(site: Site) -> None:
     assert training.state == "cancelled"
     late = site.client.post(site.url("training-cancel", training.uuid), follow=True)
     assert "It has ended already." in late.content.decode()
-
-
-def test_a_lead_looks_and_starts_nothing(site: Site) -> None:
-    training = trained(site.order(how="fails"))
-    client = Client()
-    client.force_login(site.hand_made.lead)
-    page = client.get(site.url("experiment", training.experiment.uuid)).content.decode()
-    assert "The loss is not a number." in page and "Resume" not in page and "events.jsonl" not in page
-    assert "Start a benchmark run" not in client.get(site.url("experiments")).content.decode()
-    assert client.post(site.url("training-resume", training.uuid)).status_code == 403
 
 
 def test_admins_alone_take_files_along(site: Site) -> None:
@@ -209,7 +190,7 @@ class TestACheckpointThatIsReplaced:
         def write_late(archive: ZipFile, path: Path, name: Path) -> None:
             if times_left[0]:
                 times_left[0] -= 1
-                best.rename(aside := best.with_name(f"old-{times_left[0]}"))
+                best.rename(aside := best.with_name(f"old-{times}-{times_left[0]}"))
                 best.mkdir()
                 (best / "meta.json").write_text('"newer"')
                 path = path if times_left[0] % 2 else aside / "gone"
@@ -220,76 +201,44 @@ class TestACheckpointThatIsReplaced:
     def test_is_given_as_it_is_afterwards(
         self, site: Site, training: Training, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        self.replaced(training, monkeypatch, times=2)
-        response = site.client.get(site.url("training-file", training.uuid, "best.zip"))
+        address = site.url("training-file", training.uuid, "best.zip")
+        with monkeypatch.context() as patch:
+            self.replaced(training, patch, times=2)
+            response = site.client.get(address)
         assert ZipFile(io.BytesIO(b"".join(response))).read("best/meta.json") == b'"newer"'  # type: ignore[arg-type]
-
-    def test_again_and_again_is_reported_in_words(
-        self, site: Site, training: Training, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        self.replaced(training, monkeypatch, times=99)
-        answer = site.client.get(site.url("training-file", training.uuid, "best.zip"))
+        with monkeypatch.context() as patch:
+            self.replaced(training, patch, times=99)
+            answer = site.client.get(address)
         assert answer.status_code == 409 and "best is just being written anew" in answer.content.decode()
-
-    def test_is_no_failure_of_the_page(self, site: Site, training: Training, monkeypatch: pytest.MonkeyPatch) -> None:
         missing = files.folder_of(training) / "best" / "gone"
         monkeypatch.setattr(files, "_files", lambda folder: iter([missing]))
         page = site.page(training.experiment)
         assert "plan.json" in page and "best.zip" not in page
 
 
-class TestNothingToTrain:
-    def test_without_features(self, site: Site) -> None:
-        site.hand_made.project.feature_sets.filter(kind="query").delete()
-        assert "No features yet" in site.client.get(site.url("experiments")).content.decode()
-        assert "No features yet" in site.client.get(site.url("experiment-new")).content.decode()
-
-    def test_without_training_queries(self, site: Site) -> None:
-        site.hand_made.project.queries.filter(split="train").delete()
-        ready_release(site.hand_made.project)
-        assert "has no training set" in site.client.get(site.url("experiments")).content.decode()
-
-    def test_without_a_release(self, site: Site) -> None:
-        other = MembershipFactory(role="admin")
-        client = Client()
-        client.force_login(other.user)
-        page = client.get(reverse("models_runner:experiments", args=[other.project.uuid])).content.decode()
-        assert "Nothing to train on yet" in page
-
-
-def test_candidates_are_chosen_among_what_is_finished(site: Site) -> None:
-    training = trained(site.order())
-    answer = site.start(baseline="conquer", candidates=training.uuid)
-    assert answer.status_code == 302
-    assert Experiment.objects.get(baseline="conquer").candidates == training
-    assert site.start(candidates=training.uuid).status_code == 422
-
-
-def test_the_next_in_line_knows_how_many_are_before_it(site: Site) -> None:
+def test_the_next_in_line_and_the_subtitles_of_a_form(site: Site) -> None:
     one = site.order()
     training_cancel(training=one, actor=None)
     two, three = site.order(), site.order(name="later")
     assert "before it" not in site.page(two.experiment)
     assert "1 before it" in site.page(three.experiment)
-
-
-def test_what_was_taken_meanwhile_is_not_before_itself(site: Site) -> None:
-    training = site.order()
-    Training.objects.filter(pk=training.pk).update(state="running", device="cpu", heartbeat=NOW, started_at=NOW)
-    assert ahead_of(training) == 0  # as it was read
-
-
-def test_subtitles_are_chosen_where_there_are_any(site: Site) -> None:
+    Training.objects.filter(pk=two.pk).update(state="running", device="cpu", heartbeat=NOW, started_at=NOW)
+    assert ahead_of(two) == 0  # as it was read
     assert "subtitle" not in ExperimentForm(project=site.hand_made.project).initial
-    values = {
-        "kind": "subtitle",
-        "extractor": "builtin-text",
-        "width": 2,
-        "n_items": 1,
-        "checksum": "0",
-        "state": "done",
-    }
-    feature_set = FeatureSet.objects.create(
-        project=site.hand_made.project, name="said", path="/a/said.h5", finished_at=NOW, **values
-    )
+    measured = {"width": 2, "n_items": 1, "checksum": "0", "state": "done", "finished_at": NOW}
+    about = {"project": site.hand_made.project, "name": "said", "kind": "subtitle", "extractor": "builtin-text"}
+    feature_set = FeatureSet.objects.create(path="/a/said.h5", **about, **measured)
     assert ExperimentForm(project=site.hand_made.project).initial["subtitle"] == str(feature_set.uuid)
+
+
+def test_what_cannot_be_trained_says_what_is_missing(site: Site) -> None:
+    project, other = site.hand_made.project, MembershipFactory(role="admin")
+    project.feature_sets.filter(kind="query").delete()
+    for name in ("experiments", "experiment-new"):
+        assert "No features yet" in site.client.get(site.url(name)).content.decode()
+    project.queries.filter(split="train").delete()
+    ready_release(project)
+    assert "has no training set" in site.client.get(site.url("experiments")).content.decode()
+    site.client.force_login(other.user)
+    page = site.client.get(site.url("experiments", other.project.uuid)).content.decode()
+    assert "Nothing to train on yet" in page

@@ -37,71 +37,44 @@ def test_the_newest_step_and_the_best_score_are_shown() -> None:
     assert (progress.step, progress.steps, progress.loss, progress.eta_s) == (4, 100, 0.75, 10)
     assert (progress.best, progress.best_step) == (0.25, 2)
     assert progress.losses == [[1, 1.0], [3, 0.75]]
-
-
-def test_an_evaluation_knows_anew_how_long_it_takes() -> None:
     assert after(START, step(1), {**evaluation(2, 0.5), "eta_s": 70.0}).eta_s == 70.0
-
-
-def test_a_checkpoint_to_go_on_from_ends_the_count_of_crashes() -> None:
-    last, best = ({"kind": "checkpoint", "step": 2, "which": which} for which in ("last", "best"))
-    assert after(START, step(1), last).row()["crashes"] == 0
-    for events in ((START, step(1), best), (START, last, START)):
-        assert "crashes" not in after(*events).row()
-
-
-def test_scores_on_test_choose_nothing() -> None:
     assert after(START, evaluation(2, 0.9, "test")).best is None
+    without_numbers = after(START, step(1, float("nan")), step(2, float("inf")))
+    assert (without_numbers.loss, without_numbers.losses) == (None, [])
+    json.dumps(without_numbers.row(), allow_nan=False)
+    assert set(progress.row()) <= {field.name for field in Training._meta.get_fields()}
 
 
-def test_what_came_after_the_checkpoint_is_taken_back() -> None:
+def test_what_came_after_the_checkpoint_is_taken_back_and_curves_stay_small() -> None:
     again = {**START, "resumed_from_step": 2}
     progress = after(START, step(1), evaluation(2, 0.25), step(3), evaluation(4, 0.5), again)
     assert (progress.step, progress.best, progress.best_step) == (2, 0.25, 2)
     assert progress.losses == [[1, 1.0]] and progress.scores == [[2, 0.25, 0.5]]
-
-
-def test_the_best_is_known_after_its_point_is_thinned_out() -> None:
     scores = [evaluation(number, 0.9 if number == 400 else 0.1) for number in range(1, 1000)]
     assert 400 not in {point[0] for point in after(START, *scores).scores}
     again = after(START, *scores, {**START, "resumed_from_step": 950})
     assert (again.best, again.best_step) == (0.9, 400)
-
-
-def test_a_new_attempt_forgets_how_the_last_one_ended() -> None:
-    failed = after(START, {"kind": "failed", "step": 1, "reason": "NaN"})
-    assert (failed.ended, failed.reason) == ("failed", "NaN")
-    failed.begin()
-    assert (failed.ended, failed.reason) == ("", "")
-
-
-def test_the_first_of_several_processes_to_fail_says_why() -> None:
-    failed = [{"kind": "failed", "reason": reason} for reason in ("process 1: out of memory", "somebody is gone")]
-    progress = after(START, *failed, {"kind": "stopped", "step": 1})
-    assert (progress.ended, progress.reason) == ("failed", "process 1: out of memory")
-
-
-@pytest.mark.parametrize("odd", [{}, {"kind": "step", "step": "x", "loss": None}, {"kind": "evaluation", "metrics": 3}])
-def test_odd_events_change_nothing(odd: dict[str, Any]) -> None:
-    assert after(START, step(1), {**odd}).step == 1
-
-
-def test_numbers_that_are_none_are_dropped() -> None:
-    progress = after(START, step(1, float("nan")), step(2, float("inf")))
-    assert (progress.loss, progress.losses) == (None, [])
-    json.dumps(progress.row(), allow_nan=False)
-
-
-def test_curves_stay_small_and_keep_their_ends() -> None:
+    last, best = ({"kind": "checkpoint", "step": 2, "which": which} for which in ("last", "best"))
+    assert after(START, step(1), last).row()["crashes"] == 0
+    for events in ((START, step(1), best), (START, last, START)):
+        assert "crashes" not in after(*events).row()
     progress = after(START, *(step(number) for number in range(1, 5000)))
     assert len(progress.losses) <= POINTS
     assert progress.losses[-1][0] == 4999
     assert [each[0] for each in progress.losses] == sorted(each[0] or 0 for each in progress.losses)
 
 
-def test_a_row_has_a_column_for_everything() -> None:
-    columns = {field.name for field in Training._meta.get_fields()}
-    assert set(Progress().row()) <= columns
+def test_the_first_of_several_processes_to_fail_says_why_and_a_new_attempt_forgets_it() -> None:
+    failed = [{"kind": "failed", "reason": reason} for reason in ("process 1: out of memory", "somebody is gone")]
+    progress = after(START, *failed, {"kind": "stopped", "step": 1})
+    assert (progress.ended, progress.reason) == ("failed", "process 1: out of memory")
+    progress.begin()
+    assert (progress.ended, progress.reason) == ("", "")
+
+
+@pytest.mark.parametrize("odd", [{}, {"kind": "step", "step": "x", "loss": None}, {"kind": "evaluation", "metrics": 3}])
+def test_odd_events_change_nothing(odd: dict[str, Any]) -> None:
+    assert after(START, step(1), {**odd}).step == 1
 
 
 def test_half_a_line_waits_and_a_broken_one_is_passed_over(tmp_path: Path) -> None:

@@ -45,7 +45,6 @@ def test_what_the_program_started_in_a_session_of_its_own_ends_with_it(tmp_path:
 
 
 def is_alive(pid: int) -> bool:
-    """A zombie has ended."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
@@ -53,7 +52,6 @@ def is_alive(pid: int) -> bool:
 
 
 def program_environment(folder: Path, **how: Any) -> dict[str, str]:
-    """Return a program's environment."""
     with folder_lock(folder) as lock_fd:
         assert lock_fd is not None
         code = "import json, os; print(json.dumps(dict(os.environ)))"
@@ -70,13 +68,8 @@ def test_the_program_gets_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     sources = [path for name in ("config", "core") for path in (settings.BASE_DIR / name).rglob("*.py")]
     read = {name for source in sources for name in READ.findall(source.read_text())}
     secret_names = {name for name in read if SafeExceptionReporterFilter.hidden_settings.search(name)}
-    assert {
-        "SECRET_KEY",
-        "EMAIL_PASSWORD",
-        "REWRITING_API_KEY",
-        "S3_ACCESS_KEY_ID",
-        "S3_SECRET_ACCESS_KEY",
-    } <= secret_names
+    names = {"SECRET_KEY", "EMAIL_PASSWORD", "REWRITING_API_KEY", "S3_ACCESS_KEY_ID", "S3_SECRET_ACCESS_KEY"}
+    assert names <= secret_names
     secrets = {*secret_names, "DATABASE_URL", "BROKER_URL", "SENTRY_DSN", "PGPASSWORD", "HF_TOKEN"}
     for name in secrets:
         monkeypatch.setenv(name, "hidden")

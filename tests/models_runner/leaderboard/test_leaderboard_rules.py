@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from models_runner.leaderboard.rules import interval, ladder, ranks, rounded, score_step, share_of
@@ -15,36 +15,15 @@ SHARES = st.floats(0, 1, exclude_max=True)
 SCORES = st.lists(st.integers(0, 20), min_size=1, max_size=12)
 
 
-@pytest.mark.parametrize(
-    ("queries", "step"),
-    [
-        (1, "0.5"),
-        (9, "0.1"),  # 0.3 / 3 exactly
-        (10, "0.1"),
-        (50, "0.05"),
-        (100, "0.05"),  # 0.03 is no step
-        (500, "0.02"),
-        (899, "0.02"),
-        (900, "0.01"),
-        (2_781, "0.01"),
-        (90_000, "0.001"),
-        (90_001, "0.001"),
-    ],
-)
-def test_the_step_is_the_standard_error_rounded_up(queries: int, step: str) -> None:
-    assert score_step(queries) == Decimal(step)
-
-
 @given(st.integers(1, 10**9))
+@example(9)  # 0.3 / 3 exactly
+@example(90_000)
 def test_the_step_is_the_smallest_that_is_large_enough(queries: int) -> None:
     step = score_step(queries)
     digit = Fraction(step) / Fraction(10) ** step.adjusted()
     smaller = Fraction(step) * {1: Fraction(1, 2), 2: Fraction(1, 2), 5: Fraction(2, 5)}[int(digit)]
     assert digit in {1, 2, 5}
     assert smaller**2 * queries < Fraction(9, 100) <= Fraction(step) ** 2 * queries
-
-
-def test_no_query_has_no_step() -> None:
     with pytest.raises(ValueError, match="at least one query, got 0"):
         score_step(0)
 
@@ -88,12 +67,10 @@ def test_shares_are_secret_even_and_the_same_for_the_same() -> None:
     assert np.histogram(shares, 4, (0, 1))[0] == pytest.approx(500, abs=90)
 
 
-def test_an_interval_is_two_steps_to_each_side_within_0_and_1() -> None:
+def test_intervals_ranks_and_the_ladder_by_hand() -> None:
     assert [interval(score, STEP) for score in (0.35, 0.05, 1.0)] == [(0.25, 0.45), (0, 0.15), (0.9, 1)]
-
-
-def test_runs_at_most_a_step_apart_share_a_rank() -> None:
     assert ranks([0.5, 0.45, 0.4, 0.4, 0.1], STEP) == [1, 1, 2, 2, 5]
+    assert ladder([0.1, 0.1, 0.15, 0.05, 0.15, 0.3], STEP) == [True, False, True, False, False, True]
 
 
 @given(SCORES)
@@ -101,10 +78,6 @@ def test_no_run_more_than_a_step_better_has_a_worse_rank(steps: list[int]) -> No
     shown_scores = [float(step * STEP) for step in steps]
     for one, rank in zip(steps, ranks(shown_scores, STEP), strict=True):
         assert rank == 1 + len([other for other in steps if other - one >= 2])
-
-
-def test_the_ladder_shows_what_is_a_step_better_than_all_before() -> None:
-    assert ladder([0.1, 0.1, 0.15, 0.05, 0.15, 0.3], STEP) == [True, False, True, False, False, True]
 
 
 @given(SCORES)

@@ -51,26 +51,40 @@ def look(scenario: HandMade, member: Membership) -> Look:
     def see(**filters: str) -> Table:
         selection = filters_of_query(scenario.project, {"split": "val", **filters})
         assert selection is not None
+        assert leaderboard(selection, member, tested=False).is_testing is False  # nothing is ordered by it
         return leaderboard_tested(selection, member)
 
     return see
+
+
+@pytest.fixture
+def first_table(look: Look, messages: Messages) -> Table:
+    """Return what is shown before the tests that it asks for are made."""
+    with messages():
+        return look()
 
 
 def p_values(table: Table) -> dict[str, tuple[float | None, float | None]]:
     return {row.run.system: (row.p, row.p_holm) for row in table.rows}
 
 
+def untested(table: Table) -> list[str]:
+    return [Score.objects.get(pk=pk).scoring.run.system for pk in table.untested]
+
+
+def forbidden(*args: object) -> None:
+    raise AssertionError("tested again")
+
+
 def row_of(system: str) -> Scoring:
     return Scoring.objects.get(run__system=system, run__split="val")
 
 
-def test_what_is_looked_at_is_tested_once_and_saved_for_everybody(
-    look: Look, messages: Messages, monkeypatch: pytest.MonkeyPatch
+def test_what_is_looked_at_is_tested_once(
+    look: Look, first_table: Table, messages: Messages, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with messages():
-        first = look()
-    assert first.is_testing
-    assert set(p_values(first).values()) == {(None, None)}
+    assert first_table.is_testing
+    assert set(p_values(first_table).values()) == {(None, None)}
     monkeypatch.setattr(score_tests, "randomisation_test", forbidden)
     with messages() as callbacks:
         table = look()
@@ -78,35 +92,17 @@ def test_what_is_looked_at_is_tested_once_and_saved_for_everybody(
     assert COLUMNS[0].metric == "NDCG@10,IoU>=0.3"
     best, *others = (values_of(row_of(name))[:, 0] for name in ("similarity", "ours", "worst"))
     differences = np.stack(others, axis=1) - best[:, None]
-    uncorrected_values = randomisation_test(differences, seed=score_tests.seed_of_signs()).tolist()
-    corrected = holm(uncorrected_values)
-    assert p_values(table) == {
-        "similarity": (None, None),
-        "ours": (uncorrected_values[0], corrected[0]),
-        "worst": (uncorrected_values[1], corrected[1]),
-    }
+    plain = randomisation_test(differences, seed=score_tests.seed_of_signs()).tolist()
+    pairs = zip(plain, holm(plain), strict=True)
+    assert p_values(table) == dict(zip(("similarity", "ours", "worst"), ((None, None), *pairs), strict=True))
 
 
-def forbidden(*args: object) -> None:
-    raise AssertionError("tested again")
-
-
-def test_a_pair_is_tested_once_whichever_is_the_base(look: Look, messages: Messages) -> None:
+def test_a_pair_is_tested_once_whichever_is_the_base(look: Look, first_table: Table, messages: Messages) -> None:
+    base = str(row_of("ours").run.uuid)
     with messages():
-        look()
-    with messages():
-        other = look(base=str(row_of("ours").run.uuid))
-    assert [Score.objects.get(pk=pk).scoring.run.system for pk in other.untested] == ["worst"]
-    assert p_values(look(base=str(row_of("ours").run.uuid)))["similarity"][0] == p_values(look())["ours"][0]
+        assert untested(look(base=base)) == ["worst"]
+    assert p_values(look(base=base))["similarity"][0] == p_values(look())["ours"][0]
     assert ScoreTest.objects.count() == 3
-
-
-def test_what_somebody_else_requested_meanwhile_is_requested_once(look: Look) -> None:
-    table = look()
-    assert table.base is not None
-    for _ in range(2):
-        score_tests_order(base=table.base.scores[COLUMNS[0].metric].pk, others=table.untested)
-    assert ScoreTest.objects.count() == len(table.untested) == 2
 
 
 def test_the_interval_is_that_of_the_difference_seen_from_either_side(
@@ -129,7 +125,7 @@ def test_the_interval_is_that_of_the_difference_seen_from_either_side(
     assert ScoreTest.objects.count() == 1
 
 
-def test_no_page_runs_a_test_itself(
+def test_no_page_runs_tests_itself(
     look: Look, member: Membership, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(significance, "signs", forbidden)
@@ -141,34 +137,23 @@ def test_no_page_runs_a_test_itself(
         assert "being computed" in answer.content.decode()
 
 
-def test_a_run_that_is_withdrawn_takes_its_tests_along(look: Look, messages: Messages, scenario: HandMade) -> None:
+def test_tests_come_and_go_with_runs(
+    look: Look, first_table: Table, messages: Messages, scenario: HandMade, release: Release
+) -> None:
+    bring(participant(scenario.project), release, HALF, system="equal")
     with messages():
-        look()
-    run_withdraw(run=row_of("worst").run, actor=scenario.lead, reason="the wrong file")
+        again = look()
+    assert (untested(again), again.is_testing, look().is_testing) == (["equal"], True, False)  # it alone is tested
+    ranks = [(row.run.system, row.rank) for row in look().rows]
+    assert ranks == [("similarity", 1), ("ours", 2), ("equal", 2), ("worst", 4)]
+    for system in ("worst", "equal"):
+        run_withdraw(run=row_of(system).run, actor=scenario.lead, reason="the wrong file")
     assert ScoreTest.objects.count() == 1
     values = p_values(look())
     assert values.keys() == {"similarity", "ours"}
     assert values["ours"][0] == values["ours"][1]  # one test needs no correction
-
-
-def test_a_run_that_is_added_is_tested_alone(
-    look: Look, messages: Messages, scenario: HandMade, release: Release
-) -> None:
-    with messages():
-        look()
-    bring(participant(scenario.project), release, HALF, system="new")
-    with messages():
-        again = look()
-    assert [Score.objects.get(pk=pk).scoring.run.system for pk in again.untested] == ["new"]
-    assert again.is_testing
-    assert look().is_testing is False
-
-
-def test_a_run_that_is_scored_anew_is_tested_anew(look: Look, messages: Messages) -> None:
-    with messages():
-        look()
-    Score.objects.filter(scoring=row_of("ours")).delete()
-    assert ScoreTest.objects.count() == 1
+    Score.objects.filter(scoring=row_of("ours")).delete()  # it is scored anew
+    assert not ScoreTest.objects.exists()
 
 
 def test_a_lost_message_is_found_and_a_repeat_is_harmless(look: Look, messages: Messages) -> None:
@@ -182,6 +167,14 @@ def test_a_lost_message_is_found_and_a_repeat_is_harmless(look: Look, messages: 
     assert p_values(look()) == before
 
 
+def test_what_somebody_else_requested_meanwhile_is_requested_once(look: Look) -> None:
+    table = look()
+    assert table.base is not None
+    for _ in range(2):
+        score_tests_order(base=table.base.scores[COLUMNS[0].metric].pk, others=table.untested)
+    assert ScoreTest.objects.count() == len(table.untested) == 2
+
+
 def test_what_cannot_be_tested_is_given_up_and_the_others_stay_corrected(look: Look) -> None:
     look()
     (score_id,) = covering(ScoreTest.objects.values_list("one_id", "other_id"))
@@ -190,8 +183,9 @@ def test_what_cannot_be_tested_is_given_up_and_the_others_stay_corrected(look: L
         assert look().is_testing
         with pytest.raises(KeyError):
             score_tests_work(score_id=score_id)
-    assert look().is_testing is False
-    assert set(p_values(look()).values()) == {(None, None)}
+    table = look()
+    assert table.is_testing is False
+    assert set(p_values(table).values()) == {(None, None)}
 
 
 @pytest.mark.parametrize(
@@ -201,27 +195,12 @@ def test_few_messages_name_every_test(pairs: list[tuple[int, int]], cover: list[
     assert covering(pairs) == cover
 
 
-def test_equal_values_have_equal_ranks(look: Look, scenario: HandMade, release: Release) -> None:
-    bring(participant(scenario.project), release, HALF, system="twin")
-    assert [(row.run.system, row.rank) for row in look().rows] == [
-        ("similarity", 1),
-        ("ours", 2),
-        ("twin", 2),
-        ("worst", 4),
-    ]
-
-
 def grown(scoring: Scoring, n: int) -> None:
-    """So many copies of a scored run."""
     run, values = scoring.run, bytes(scoring.per_query.values)
-    about = {"project": run.project, "release": run.release, "split": run.split, "source": "baseline"}
-    runs = [Run(**about, system=f"copy {number}", state="scored", file="f") for number in range(n)]
-    scorings = Scoring.objects.bulk_create(
-        Scoring(
-            run=new_run, release=run.release, state="scored", n_queries=2, n_answered=2, scored_at=scoring.scored_at
-        )
-        for new_run in Run.objects.bulk_create(runs)
-    )
+    about = {"project": run.project, "release": run.release, "split": run.split, "source": "baseline", "file": "f"}
+    runs = Run.objects.bulk_create(Run(**about, system=f"copy {number}", state="scored") for number in range(n))
+    scored = {"state": "scored", "n_queries": 2, "n_answered": 2, "scored_at": scoring.scored_at}
+    scorings = Scoring.objects.bulk_create(Scoring(run=copy, release=run.release, **scored) for copy in runs)
     fields = ("metric", "convention", "gain", "k", "mu", "value", "low", "high", "unjudged")
     rows = list(scoring.scores.values(*fields)[:9])
     Score.objects.bulk_create([Score(scoring=one, **score) for one in scorings for score in rows])
@@ -229,32 +208,18 @@ def grown(scoring: Scoring, n: int) -> None:
 
 
 def test_a_hundred_runs_cost_no_more_queries_than_three(
-    look: Look,
-    messages: Messages,
-    member: Membership,
-    client: Client,
-    django_assert_num_queries: Callable[..., Any],
-    django_assert_max_num_queries: Callable[..., Any],
+    look: Look, messages: Messages, member: Membership, client: Client, django_assert_max_num_queries: Any
 ) -> None:
     scoring = row_of("ours")
     url = reverse("models_runner:runs", args=[scoring.run.project.uuid]) + "?split=val&base=" + str(scoring.run.uuid)
     client.force_login(member.user)
-    with messages():
-        client.get(url)
-    with django_assert_max_num_queries(20) as queries:
-        assert client.get(url).content.decode().count('<th scope="row">') == 3
-    of_three = len(queries)
-    grown(scoring, 97)
-    with messages():
-        client.get(url)
-    with django_assert_num_queries(of_three):
-        text = client.get(url).content.decode()
-    assert text.count('<th scope="row">') == 100
-    assert "being computed" not in text
-
-
-def test_a_table_that_is_not_tested_orders_nothing(scenario: HandMade, member: Membership) -> None:
-    selection = filters_of_query(scenario.project, {"split": "val"})
-    assert selection is not None
-    assert leaderboard(selection, member, tested=False).is_testing is False
-    assert not ScoreTest.objects.exists()
+    most = 20
+    for n_runs in (3, 100):
+        if n_runs > 3:
+            grown(scoring, n_runs - 3)
+        with messages():
+            client.get(url)
+        with django_assert_max_num_queries(most) as queries:
+            text = client.get(url).content.decode()
+        assert text.count('<th scope="row">') == n_runs and "being computed" not in text
+        most = len(queries)

@@ -9,7 +9,7 @@ from annotation.models import Candidate
 from judging.models import Release
 from judging.releases.services import release_build, release_create
 from models_runner.leaderboard.services.releases import similarity_runs_make, similarity_runs_request
-from models_runner.models import Run, Score, Scoring
+from models_runner.models import Run, Score
 from moment_retrieval import formats
 from moment_retrieval.errors import InvalidRecord
 from moment_retrieval.metrics.board import COLUMNS
@@ -26,18 +26,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 def release(scenario: HandMade, tmp_path: Path) -> Release:
     """A ready release; its files are in tmp_path."""
     return release_build(release_id=release_create(project=scenario.project, actor=None).pk, folder=tmp_path)
-
-
-def test_frozen_candidates_best_first_duplicates_alike(release: Release, scenario: HandMade) -> None:
-    run, _ = similarity_runs_make(release_id=release.pk)
-    with run.file.open("rb") as file:
-        entries = json.load(file)
-    rows = [["alpha", 1.0, 2.5, 0.99], ["alpha", 10.0, 20.25, 0.98], ["beta", 0.0, 3.0, 0.97]]
-    assert entries == [
-        {"query_id": 10, "query": "a person sings", "predictions": rows},
-        {"query_id": 11, "query": "a person sings", "predictions": rows},
-    ]
-    assert len(rows) == Candidate.objects.filter(query=scenario.val).count()
 
 
 def test_scores_equal_the_librarys(release: Release, tmp_path: Path) -> None:
@@ -59,24 +47,12 @@ def test_scores_equal_the_librarys(release: Release, tmp_path: Path) -> None:
     assert best.value == 1.0  # 4 before 2
 
 
-def test_again_changes_nothing(release: Release) -> None:
-    first = similarity_runs_make(release_id=release.pk)
-    names = [run.file.name for run in Run.objects.all()]
-    assert similarity_runs_make(release_id=release.pk) == first
-    assert [run.file.name for run in Run.objects.all()] == names
-    assert (Scoring.objects.count(), Score.objects.count()) == (2, 2 * len(COLUMNS))
-
-
 def test_a_split_without_finished_queries_gives_no_run(scenario: HandMade) -> None:
     scenario.test.batches.first().review.delete()  # type: ignore[union-attr]
     scenario.test.batches.filter(number=2).update(state="open", done_at=None)
-    release = release_build(release_id=release_create(project=scenario.project, actor=None).pk)
-    assert [run.split for run in similarity_runs_make(release_id=release.pk)] == ["val"]
-
-
-def test_a_release_of_nothing_gives_no_run() -> None:
-    release = release_build(release_id=release_create(project=ProjectFactory(), actor=None).pk)
-    assert similarity_runs_make(release_id=release.pk) == []
+    for project, splits in ((scenario.project, ["val"]), (ProjectFactory(), [])):
+        release = release_build(release_id=release_create(project=project, actor=None).pk)
+        assert [run.split for run in similarity_runs_make(release_id=release.pk)] == splits
 
 
 def test_failure_is_saved_and_a_repeat_may_succeed(release: Release, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,15 +67,18 @@ def test_failure_is_saved_and_a_repeat_may_succeed(release: Release, monkeypatch
     assert set(Run.objects.values_list("state", "error")) == {("scored", "")}
 
 
-def test_request_is_written_down_and_done(release: Release, scenario: HandMade, messages: Messages) -> None:
+def test_a_request_ranks_frozen_candidates(release: Release, scenario: HandMade, messages: Messages) -> None:
     with messages():
         similarity_runs_request(release=release, actor=scenario.lead)
     assert Run.objects.filter(state="scored").count() == 2
     event = scenario.project.audit_events.get(action="run.request")
     assert (event.actor, event.subject, event.data) == (scenario.lead, release.uuid, {"system": "similarity"})
-
-
-def test_a_new_release_is_scored_by_itself(scenario: HandMade, messages: Messages) -> None:
-    with messages():
-        release_create(project=scenario.project, actor=None)
-    assert Run.objects.filter(state="scored").count() == 2
+    run, _ = similarity_runs_make(release_id=release.pk)
+    with run.file.open("rb") as file:
+        entries = json.load(file)
+    rows = [["alpha", 1.0, 2.5, 0.99], ["alpha", 10.0, 20.25, 0.98], ["beta", 0.0, 3.0, 0.97]]
+    assert entries == [
+        {"query_id": 10, "query": "a person sings", "predictions": rows},
+        {"query_id": 11, "query": "a person sings", "predictions": rows},
+    ]
+    assert len(rows) == Candidate.objects.filter(query=scenario.val).count()

@@ -64,35 +64,18 @@ def test_training_goes_on_from_a_checkpoint_as_if_it_had_never_stopped(baseline:
 
 def test_a_checkpoint_says_what_it_is(tmp_path: Path) -> None:
     training = Training("xml")
-    about = training.about(
-        code="1.2", data={"train": "sha256:ab"}, seeds={"all": 7}, step=3, epoch=1, metrics={"NDCG@20,IoU>=0.5": 0.25}
-    )
+    data, metrics = {"train": "sha256:ab"}, {"NDCG@20,IoU>=0.5": 0.25}
+    about = training.about(code="1.2", data=data, seeds={"all": 7}, step=3, epoch=1, metrics=metrics)
     checkpoints.save(tmp_path / "best", about, training.model)
     checkpoint = checkpoints.load(tmp_path / "best")
     assert checkpoint.about == about
     assert config_from("xml", checkpoint.about.config) == training.model.config
 
 
-def test_a_checkpoint_replaces_the_one_before_and_leaves_nothing_beside(tmp_path: Path) -> None:
-    training = Training("xml")
-    training.save(tmp_path / "last")
-    training.steps(0)
-    training.save(tmp_path / "last")
-    assert [path.name for path in tmp_path.iterdir()] == ["last"]
-    weight = checkpoints.load(tmp_path / "last").weights["query_split.weight"]
-    assert torch.equal(weight, training.model.query_split.weight)
-
-
-def test_a_crash_while_it_is_replaced_leaves_the_old_one(tmp_path: Path) -> None:
-    training = Training("xml")
-    training.save(tmp_path / "last")
-    (tmp_path / "last").rename(tmp_path / ".last.old")
-    assert checkpoints.load(tmp_path / "last").about.step == 2
-
-
 def test_a_checkpoint_is_on_the_disk_before_the_old_one_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     training = Training("xml")
     training.save(tmp_path / "last")
+    training.steps(0)
     events = watched(monkeypatch)
     training.save(tmp_path / "last")
     assert events == [
@@ -102,6 +85,11 @@ def test_a_checkpoint_is_on_the_disk_before_the_old_one_goes(tmp_path: Path, mon
         ("fsync", tmp_path.name),
         ("remove", ".last.old"),
     ]
+    assert [path.name for path in tmp_path.iterdir()] == ["last"]
+    weight = checkpoints.load(tmp_path / "last").weights["query_split.weight"]
+    assert torch.equal(weight, training.model.query_split.weight)
+    (tmp_path / "last").rename(tmp_path / ".last.old")  # a crash while it is replaced
+    assert checkpoints.load(tmp_path / "last").about.step == 2
 
 
 def test_weights_alone_score_but_do_not_train_on(tmp_path: Path) -> None:
@@ -113,67 +101,42 @@ def test_weights_alone_score_but_do_not_train_on(tmp_path: Path) -> None:
         checkpoint.restore(training.model, training.optimiser)
     with pytest.raises(BrokenCheckpoint, match="no state of the generator 'negatives'"):
         checkpoint.restore(training.model, generators={"negatives": training.negatives})
-
-
-def test_weights_of_another_model_are_refused(tmp_path: Path) -> None:
-    training = Training("xml")
-    training.save(tmp_path / "last")
     with pytest.raises(BrokenCheckpoint, match="the weights are not this model's"):
-        checkpoints.load(tmp_path / "last").restore(model_of("xml", hidden=32))
+        checkpoint.restore(model_of("xml", hidden=32))
 
 
-@pytest.mark.parametrize("damage", ["missing", WEIGHTS, OPTIMISER, META, "form"])
-def test_damage_is_reported_with_its_path(damage: str, tmp_path: Path) -> None:
-    training = Training("xml")
+def test_damage_is_reported_with_its_path(tmp_path: Path) -> None:
+    training, folder = Training("xml"), tmp_path / "last"
     training.steps(0)
-    training.save(tmp_path / "last")
-    if damage == "form":
-        (tmp_path / "last" / META).write_text('{"form": 2}')
-    elif damage != "missing":
-        file = tmp_path / "last" / damage
-        file.write_bytes(file.read_bytes()[:20])
-    folder = tmp_path / ("nowhere" if damage == "missing" else "last")
-    with pytest.raises(BrokenCheckpoint, match=rf"{folder.name}: its form is 2|{folder.name}: it cannot be read"):
-        checkpoints.load(folder)
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        [],
-        None,
-        {"form": 1},
-        {"baseline": None},
-        {"config": 7},
-        {"step": "many"},
-        {"step": 1.5},
-        {"data": {"train": 4}},
-        {"metrics": {"NDCG": "high"}},
-        {"progress": None},
-        {"groups": {}},
-        {"groups": [4]},
-        {"generators": None},
-        {"generators": {"torch": 4}},
-        {"generators": {"torch": "!"}},
-        {"generators": {"torch": ""}},
-    ],
-)
-def test_what_a_damaged_meta_says_is_reported_in_words(changes: Any, tmp_path: Path) -> None:
-    training = Training("xml")
-    training.save(tmp_path / "last")
-    meta = tmp_path / "last" / META
-    is_part = isinstance(changes, dict) and changes != {"form": 1}
-    meta.write_text(json.dumps({**json.loads(meta.read_text()), **changes} if is_part else changes))
-    with pytest.raises(BrokenCheckpoint, match=r"last: (its form is|meta\.json tells no)"):
-        checkpoints.load(tmp_path / "last")
-
-
-@pytest.mark.parametrize("damage", [b"\xff", b"[" * 100_000])
-def test_a_meta_that_is_no_json_is_reported(damage: bytes, tmp_path: Path) -> None:
-    Training("xml").save(tmp_path / "last")
-    (tmp_path / "last" / META).write_bytes(damage)
     with pytest.raises(BrokenCheckpoint, match="last: it cannot be read"):
-        checkpoints.load(tmp_path / "last")
+        checkpoints.load(folder)
+    for name in (WEIGHTS, OPTIMISER, META):
+        training.save(folder)
+        (folder / name).write_bytes((folder / name).read_bytes()[:20])
+        with pytest.raises(BrokenCheckpoint, match="last: it cannot be read"):
+            checkpoints.load(folder)
+    training.save(folder)
+    for content in (b"\xff", b"[" * 100_000, b'{"form": 2}', b'{"form": 1}', b"[]", b"null"):
+        (folder / META).write_bytes(content)
+        with pytest.raises(BrokenCheckpoint, match=r"last: (it cannot be read|its form is|meta\.json tells no)"):
+            checkpoints.load(folder)
+
+
+WRONG_PARTS: dict[str, list[Any]] = {
+    **{"baseline": [None], "config": [7], "step": ["many", 1.5], "data": [{"train": 4}], "progress": [None]},
+    **{"metrics": [{"NDCG": "high"}], "groups": [{}, [4]]},
+    "generators": [None, {"torch": 4}, {"torch": "!"}, {"torch": ""}],
+}
+
+
+def test_what_a_damaged_meta_says_is_reported_in_words(tmp_path: Path) -> None:
+    Training("xml").save(tmp_path / "last")
+    meta = tmp_path / "last" / META
+    content = json.loads(meta.read_text())
+    for name, value in ((name, value) for name, values in WRONG_PARTS.items() for value in values):
+        meta.write_text(json.dumps({**content, name: value}))
+        with pytest.raises(BrokenCheckpoint, match=r"last: meta\.json tells no"):
+            checkpoints.load(tmp_path / "last")
 
 
 def test_states_that_do_not_fit_are_reported(tmp_path: Path) -> None:

@@ -25,18 +25,8 @@ from tests.moment_retrieval.baselines.vectors import (
 
 pytestmark = needs_parity
 FORWARD = 5e-6
-SMALL = {
-    "video_size": 40,
-    "subtitle_size": 18,
-    "query_size": 18,
-    "hidden": 32,
-    "heads": 4,
-    "inner": 64,
-    "clips": 20,
-    "words": 12,
-    "centres": 4,
-    "narrow": 16,
-}
+SMALL = {"video_size": 40, "subtitle_size": 18, "query_size": 18, "hidden": 32, "heads": 4, "inner": 64}
+SMALL |= {"clips": 20, "words": 12, "centres": 4, "narrow": 16}
 
 
 def model_of(*, score_videos: bool = False, padding: Padding = Padding.OFFICIAL) -> Conquer:
@@ -62,39 +52,40 @@ def forward(key: str) -> Tensor:
 
 def test_every_published_weight_has_a_counterpart() -> None:
     published = weights("conquer/weights.safetensors")
-    assert {our_name("conquer", name): tensor.shape for name, tensor in published.items()} == {
-        name: tensor.shape for name, tensor in model_of(score_videos=True).state_dict().items()
-    }
+    theirs = {our_name("conquer", name): tensor.shape for name, tensor in published.items()}
+    assert theirs == {name: tensor.shape for name, tensor in model_of(score_videos=True).state_dict().items()}
+
+
+def assert_equal(ours: Tensor, key: str, mask: Tensor | None = None) -> None:
+    assert worst(ours, forward(f"neg0/{key}"), mask) < FORWARD, key
 
 
 def test_queries_become_the_published_vectors() -> None:
-    queries = model_of().encode_queries(batch_of(0).queries)
-    assert worst(queries.words, forward("neg0/encoder.queryEncoder")) < FORWARD
-    assert worst(queries.weights[:, 0], forward("neg0/moe_weight_visual")) < FORWARD
-    assert worst(queries.weights[:, 1], forward("neg0/moe_weight_sub")) < FORWARD
-
-
-def test_words_are_projected_placed_and_pooled_as_published() -> None:
-    model, queries = model_of(), batch_of(0).queries
-    layout = Layout(queries.lengths, torch.full_like(queries.lengths, 12), 12, queries.rows.device)
-    projected = model.query_input.laid(queries.rows, layout)
-    assert worst(layout.spread(projected), forward("neg0/encoder.queryEncoder.linear")) < FORWARD
+    """Words are projected, placed, encoded and pooled."""
+    model, sequences = model_of(), batch_of(0).queries
     with outputs_of(model, "query_position", "fusion.dropout") as outputs:
-        model.encode_queries(queries)
-    placed = layout.spread(outputs["query_position"])
-    assert worst(placed, forward("neg0/encoder.queryEncoder.transformer.embeddings")) < FORWARD
-    assert worst(outputs["fusion.dropout"], forward("neg0/query_weight.text_pooling")) < FORWARD
+        queries = model.encode_queries(sequences)
+    layout = Layout(sequences.lengths, torch.full_like(sequences.lengths, 12), 12, sequences.rows.device)
+    projected = model.query_input.laid(sequences.rows, layout)
+    assert_equal(layout.spread(projected), "encoder.queryEncoder.linear")
+    assert_equal(layout.spread(outputs["query_position"]), "encoder.queryEncoder.transformer.embeddings")
+    assert_equal(outputs["fusion.dropout"], "query_weight.text_pooling")
+    assert_equal(queries.words, "encoder.queryEncoder")
+    assert_equal(queries.weights[:, 0], "moe_weight_visual")
+    assert_equal(queries.weights[:, 1], "moe_weight_sub")
 
 
-def test_clips_are_projected_as_published() -> None:
+def test_clips_become_the_published_rows_two_of_padding_among_them() -> None:
     model, batch = model_of(), batch_of(0)
-    for sequences, layer, name in (
-        (batch.video, model.visual_input, "img_linear"),
-        (batch.subtitle, model.subtitle_input, "text_linear"),
-    ):
+    clips = model.encode_clips(batch.video, batch.subtitle)
+    mask = torch.arange(20) < clips.layout.computed[:, None]
+    assert mask.sum() > clips.layout.real.sum()
+    assert_equal(clips.layout.spread(clips.seen), "video_repr_visual", mask)
+    assert_equal(clips.layout.spread(clips.heard), "video_repr_sub", mask)
+    layers = ((batch.video, model.visual_input, "img"), (batch.subtitle, model.subtitle_input, "text"))
+    for sequences, layer, name in layers:
         layout = Layout(sequences.lengths, torch.full_like(sequences.lengths, 20), 20, sequences.rows.device)
-        ours = layout.spread(layer.laid(sequences.rows, layout))
-        assert worst(ours, forward(f"neg0/encoder.videoEncoder.{name}")) < FORWARD, name
+        assert_equal(layout.spread(layer.laid(sequences.rows, layout)), f"encoder.videoEncoder.{name}_linear")
 
 
 @pytest.mark.parametrize("negatives", [0, 2])
@@ -120,57 +111,35 @@ def test_clips_read_with_the_query_in_mind_become_the_published_rows(negatives: 
         assert worst(layout.spread(ours[name]), forward(f"neg{negatives}/{name}"), mask) < FORWARD, name
 
 
-def test_clips_become_the_published_rows_two_of_padding_among_them() -> None:
-    batch = batch_of(0)
-    clips = model_of().encode_clips(batch.video, batch.subtitle)
-    mask = torch.arange(20) < clips.layout.computed[:, None]
-    assert mask.sum() > clips.layout.real.sum()
-    assert worst(clips.layout.spread(clips.seen), forward("neg0/video_repr_visual"), mask) < FORWARD
-    assert worst(clips.layout.spread(clips.heard), forward("neg0/video_repr_sub"), mask) < FORWARD
-
-
 @pytest.mark.parametrize(("negatives", "score_videos"), [(0, False), (2, True)])
-@pytest.mark.parametrize("boundary", ["start", "end"])
-def test_boundaries_get_the_published_logits(negatives: int, score_videos: bool, boundary: str) -> None:
-    logits = getattr(model_of(score_videos=score_videos)(batch_of(negatives)), boundary)
-    published = forward(f"neg{negatives}/{boundary.replace('start', 'begin')}_logits").flatten(0, 1)
-    assert worst(logits, published) < FORWARD  # padding, at -1e4, is equal too
-
-
-def test_videos_get_the_published_scores() -> None:
-    videos = model_of(score_videos=True)(batch_of(2)).videos
-    assert videos is not None
-    assert worst(videos.reshape(6, 3), forward("neg2/video_similarity")) < FORWARD
+def test_boundaries_and_videos_get_the_published_scores(negatives: int, score_videos: bool) -> None:
+    output = model_of(score_videos=score_videos)(batch_of(negatives))
+    for ours, name in ((output.start, "begin"), (output.end, "end")):
+        published = forward(f"neg{negatives}/{name}_logits").flatten(0, 1)
+        assert worst(ours, published) < FORWARD, name  # padding, at -1e4, is equal too
+    if score_videos:
+        assert worst(output.videos.reshape(6, 3), forward("neg2/video_similarity")) < FORWARD
 
 
 def test_losses_are_the_published_ones() -> None:
-    losses, unweighed = arrays("conquer/losses.npz"), Objective(weigh_by_similarity=False)
-    batch = batch_of(0)
+    losses, batch, sampled = arrays("conquer/losses.npz"), batch_of(0), batch_of(2)
     output = model_of()(batch)
-    starts = functional.cross_entropy(output.start, batch.start, reduction="none")
-    assert worst(starts, tensor("conquer/losses.npz", "neg0_simi_weighted/ce_start_per_sample")) < 1e-6
-    ends = functional.cross_entropy(output.end, batch.end, reduction="none")
-    assert worst(ends, tensor("conquer/losses.npz", "neg0_simi_weighted/ce_end_per_sample")) < 1e-6
-    weighed = conquer_loss(output, batch, Objective()).total.item()
-    assert weighed == pytest.approx(losses["neg0_simi_weighted/loss_total"], abs=1e-6)
-    plain = conquer_loss(output, batch, unweighed).total.item()
-    assert plain == pytest.approx(losses["neg0_unweighted/loss_total"], abs=1e-6)
-    terms = conquer_loss(output, batch, unweighed).terms
-    assert 0.01 * terms["spans"].item() == pytest.approx(losses["neg0_unweighted/moment_ce_loss"], abs=1e-6)
-    assert "videos" not in terms and losses["neg0_unweighted/video_ce_loss"] == 0
-
-
-def test_losses_among_sampled_videos_are_the_published_ones() -> None:
-    losses = arrays("conquer/losses.npz")
-    batch = batch_of(2)
-    loss = conquer_loss(model_of(score_videos=True)(batch), batch, Objective(weigh_by_similarity=False))
-    assert 0.01 * loss.terms["spans"].item() == pytest.approx(
-        losses["neg2_exclusive_unweighted/moment_ce_loss"], abs=1e-6
-    )
-    assert 0.05 * loss.terms["videos"].item() == pytest.approx(
-        losses["neg2_exclusive_unweighted/video_ce_loss"], abs=1e-6
-    )
-    assert loss.total.item() == pytest.approx(losses["neg2_exclusive_unweighted/loss_total"], abs=1e-6)
+    for side, logits, true in (("start", output.start, batch.start), ("end", output.end, batch.end)):
+        ours = functional.cross_entropy(logits, true, reduction="none")
+        assert worst(ours, tensor("conquer/losses.npz", f"neg0_simi_weighted/ce_{side}_per_sample")) < 1e-6
+    unweighed = Objective(weigh_by_similarity=False)
+    plain = conquer_loss(output, batch, unweighed)
+    among_sampled = conquer_loss(model_of(score_videos=True)(sampled), sampled, unweighed)
+    assert "videos" not in plain.terms and losses["neg0_unweighted/video_ce_loss"] == 0
+    for ours, name in (
+        (conquer_loss(output, batch, Objective()).total, "neg0_simi_weighted/loss_total"),
+        (plain.total, "neg0_unweighted/loss_total"),
+        (0.01 * plain.terms["spans"], "neg0_unweighted/moment_ce_loss"),
+        (0.01 * among_sampled.terms["spans"], "neg2_exclusive_unweighted/moment_ce_loss"),
+        (0.05 * among_sampled.terms["videos"], "neg2_exclusive_unweighted/video_ce_loss"),
+        (among_sampled.total, "neg2_exclusive_unweighted/loss_total"),
+    ):
+        assert ours.item() == pytest.approx(losses[name], abs=1e-6), name
 
 
 @pytest.mark.parametrize("case", ["simi_weighted", "unweighted"])
@@ -185,10 +154,8 @@ def test_gradients_are_the_published_ones(case: str) -> None:
 def test_gradients_among_sampled_videos_are_as_long_as_the_published_ones() -> None:
     model, batch = model_of(score_videos=True), batch_of(2)
     conquer_loss(model(batch), batch, Objective(weigh_by_similarity=False)).total.backward()
-    norms = {
-        our_name("conquer", name): norm
-        for name, norm in meta("conquer")["grad_norms"]["neg2_exclusive_unweighted"].items()
-    }
+    published = meta("conquer")["grad_norms"]["neg2_exclusive_unweighted"]
+    norms = {our_name("conquer", name): norm for name, norm in published.items()}
     for name, parameter in model.named_parameters():
         assert parameter.grad.norm().item() == pytest.approx(norms[name], rel=1e-4, abs=1e-6), name
 

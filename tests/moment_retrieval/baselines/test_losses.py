@@ -31,11 +31,14 @@ def test_video_contrasts_are_the_published_ones() -> None:
     torch.testing.assert_close(masked.mean(), unit("milnce_rvmr_mean"))
 
 
-def test_video_contrast_leaves_other_positives_out_by_hand() -> None:
+def test_contrasts_and_hinges_by_hand() -> None:
     scores = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]])
     positives = torch.tensor([[1, 1, 0], [0, 1, 0], [0, 0, 1]]).bool()
     denominators = torch.tensor([[1.0, 3.0, 4.0, 7.0], [4.0, 5.0, 6.0, 8.0]]).logsumexp(1)  # own, row, column
     torch.testing.assert_close(masked_video_contrast(scores, positives)[:2], denominators - torch.tensor([1.0, 5.0]))
+    scores = torch.tensor([[0.9, 0.85], [0.2, 0.5]])
+    costs = hinge(scores, diagonal(2, scores.device), torch.tensor([1, 0]), 0.1)
+    torch.testing.assert_close(costs, torch.tensor([0.05, 0.0]))
 
 
 @needs_parity
@@ -57,23 +60,13 @@ def test_hinges_without_positives_are_the_published_ones(case: str) -> None:
         torch.testing.assert_close(hinge(matrix, among, negatives, 0.1), unit(f"{case}/neg_{side}_per_sample"))
 
 
-def test_a_pair_that_leads_by_the_margin_costs_nothing() -> None:
-    scores = torch.tensor([[0.9, 0.85], [0.2, 0.5]])
-    costs = hinge(scores, diagonal(2, scores.device), torch.tensor([1, 0]), 0.1)
-    torch.testing.assert_close(costs, torch.tensor([0.05, 0.0]))
-
-
-def test_no_positive_is_ever_drawn() -> None:
+def test_no_positive_is_ever_drawn_and_hard_negatives_are_the_best_of_the_others() -> None:
     draw = RandomNegatives(torch.Generator().manual_seed(3))
     positives = torch.tensor([[1, 1, 0, 0], [1, 1, 0, 1], [0, 0, 1, 0], [0, 0, 0, 1]]).bool()
     negatives = torch.stack([draw(torch.randn(4, 4, generator=draw.generator), positives) for _ in range(200)])
     assert [set(column.tolist()) for column in negatives.T] == [{2, 3}, {2}, {0, 1, 3}, {0, 1, 2}]
-
-
-def test_hard_negatives_are_the_best_that_are_no_positives() -> None:
-    draw = RandomNegatives(torch.Generator().manual_seed(3), pool=2)
-    scores = torch.arange(8.0).repeat(8, 1)
-    negatives = torch.stack([draw(scores, diagonal(8, scores.device)) for _ in range(100)])
+    hard, scores = RandomNegatives(torch.Generator().manual_seed(3), pool=2), torch.arange(8.0).repeat(8, 1)
+    negatives = torch.stack([hard(scores, diagonal(8, scores.device)) for _ in range(100)])
     assert [set(column.tolist()) for column in negatives.T] == [{6, 7}] * 6 + [{5, 7}, {5, 6}]
 
 

@@ -11,6 +11,7 @@ from benchmarks import padded
 from moment_retrieval.baselines import BASELINES
 from moment_retrieval.batches import Batch, Sample, collate
 from moment_retrieval.losses import RandomNegatives
+from moment_retrieval.models.blocks import Dropout
 from moment_retrieval.models.conquer import ClipScore
 from moment_retrieval.ragged import Layout, Sequences
 from moment_retrieval.settings import Objective, Padding
@@ -72,17 +73,24 @@ def differences(baseline: str, batch: Batch) -> tuple[Tensor, Tensor]:
     return official[:, :width] - compact, batch.video.lengths[:, None] - torch.arange(width)
 
 
-def test_compact_padding_changes_the_last_two_clips_and_no_other(baseline: str) -> None:
+def test_compact_padding_changes_the_last_two_clips_alone_and_is_blind_to_other_videos(baseline: str) -> None:
     """Behind the end the released code computes with padding; its boundaries look two clips ahead."""
     difference, clips_left = differences(baseline, batch_of(8))
     assert difference[clips_left > 2].abs().max() < 1e-5
     assert difference[(clips_left > 0) & (clips_left <= 2)].abs().max() > 1e-5
+    model = model_of(baseline, padding=Padding.COMPACT).eval()
+    alone = collate([sample(0)])
+    beside = collate([sample(0), sample(1, clips=(20, 20))])
+    length = int(alone.video.lengths[0])
+    torch.testing.assert_close(model(alone).start[0, :length], model(beside).start[0, :length], atol=1e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["xml", "reloclnet"])
 def test_compact_padding_changes_logits_by_what_the_kernel_sees_of_padding(name: str) -> None:
     model, batch = model_of(name).eval(), batch_of(8)
     difference, clips_left = differences(name, batch)
+    official, compact = (model_of(name, padding=padding).eval()(batch).scores for padding in Padding)
+    torch.testing.assert_close(official, compact)  # of the videos
     with torch.no_grad():
         queries, videos = model.encode_queries(batch.queries), model.encode_videos(batch.video, batch.subtitle)
         behind = model.similarity(queries, videos).masked_fill(videos.layouts[0].real, 0.0)
@@ -91,20 +99,6 @@ def test_compact_padding_changes_logits_by_what_the_kernel_sees_of_padding(name:
     assert 0 < difference[clips_left > 0].abs().max() <= bound
     kernel_sums = functional.conv1d(behind[:, None], kernel[None, None], padding=2).squeeze(1)[:, : difference.shape[1]]
     torch.testing.assert_close(difference[clips_left > 0], kernel_sums[clips_left > 0], atol=1e-5, rtol=1e-4)
-
-
-@pytest.mark.parametrize("name", ["xml", "reloclnet"])
-def test_compact_padding_changes_no_score_of_a_video(name: str) -> None:
-    official, compact = (model_of(name, padding=padding).eval()(batch_of(8)).scores for padding in Padding)
-    torch.testing.assert_close(official, compact)
-
-
-def test_compact_padding_is_blind_to_the_other_videos_of_a_batch(baseline: str) -> None:
-    model = model_of(baseline, padding=Padding.COMPACT).eval()
-    alone = collate([sample(0)])
-    beside = collate([sample(0), sample(1, clips=(20, 20))])
-    length = int(alone.video.lengths[0])
-    torch.testing.assert_close(model(alone).start[0, :length], model(beside).start[0, :length], atol=1e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("padding", Padding)
@@ -156,15 +150,12 @@ def test_subtitles_may_be_longer_than_the_video(baseline: str) -> None:
     assert (output.start[0] > -1e3).sum() == 6
 
 
-def test_rows_come_back_from_the_rectangle_with_their_gradients() -> None:
+def test_rows_come_back_from_the_rectangle_with_their_gradients_and_are_taken_in_any_order() -> None:
     layout = Layout(torch.tensor([2, 0, 3]), torch.tensor([3, 1, 4]), 4, torch.device("cpu"))
     rows = torch.randn(8, 4, dtype=torch.float64, requires_grad=True)
     assert layout.spread(rows).shape == (3, 4, 4)
     assert torch.equal(layout.collect(layout.spread(rows)), rows)
     assert torch.autograd.gradcheck(lambda values: layout.collect(layout.spread(values) ** 2), rows)
-
-
-def test_sequences_are_taken_in_any_order() -> None:
     sequences = Sequences(torch.arange(5.0)[:, None], torch.tensor([2, 0, 3]))
     subset = sequences.taken(torch.tensor([2, 0, 1]))
     assert (subset.rows.ravel().tolist(), subset.lengths.tolist()) == ([2, 3, 4, 0, 1], [3, 2, 0])
@@ -187,3 +178,42 @@ def test_a_clip_is_scored_as_by_a_convolution(width: int) -> None:
         strict=True,
     ):
         torch.testing.assert_close(ours, theirs)
+
+
+MANY = (41, 51, 101)  # no multiple of four, which come of one word
+
+
+def dropped(share: float, shape: tuple[int, ...] = MANY, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    torch.manual_seed(3)
+    return Dropout(share)(torch.ones(shape, dtype=dtype))
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+def test_about_its_share_goes_and_the_rest_is_scaled_up(share: float) -> None:
+    out = dropped(share)
+    zero_share = (out == 0).double().mean().item()
+    assert abs(zero_share - share) < 4 * (share * (1 - share) / out.numel()) ** 0.5  # four standard errors
+    assert out[out != 0].unique().tolist() == [pytest.approx(1 / (1 - share))]
+
+
+def test_positions_are_independent_of_their_neighbours_and_follow_from_the_seed() -> None:
+    zeros = (dropped(0.5).flatten() == 0).double() - 0.5
+    for apart in range(1, 9):  # four numbers share a word
+        assert abs((zeros[:-apart] * zeros[apart:]).mean().item()) < 4 * 0.25 / len(zeros) ** 0.5
+    assert torch.equal(dropped(0.1), dropped(0.1))
+    layer = Dropout(0.1)
+    assert not torch.equal(layer(torch.ones(MANY)), layer(torch.ones(MANY)))
+
+
+def test_gradients_pass_where_values_did_and_shapes_and_types_stay() -> None:
+    torch.manual_seed(3)
+    values = torch.ones(MANY, requires_grad=True)
+    out = Dropout(0.1)(values)
+    out.sum().backward()
+    assert values.grad is not None and torch.equal(values.grad, out.detach())
+    shapes: list[tuple[int, ...]] = [(), (1,), (3,), (0, 4), (5, 7)]
+    assert [dropped(0.5, shape).shape for shape in shapes] == shapes
+    narrow = dropped(0.5, dtype=torch.bfloat16)
+    assert narrow.dtype == torch.bfloat16 and set(narrow.unique().tolist()) == {0.0, 2.0}
+    for layer in (Dropout(0.0), Dropout(0.9).eval()):
+        assert torch.equal(layer(torch.ones(MANY)), torch.ones(MANY))

@@ -7,11 +7,7 @@ from tests.moment_retrieval.baselines.vectors import arrays, needs_parity
 
 UNITS = "units/bertadam.npz"
 PARAMETERS = {"w_decay": 0.01, "w_no_decay": 0.0, "big": 0.01}
-SETTINGS = {
-    "warmup": {"total": 40, "warm_up": 0.1},
-    "const": {},
-    "noclip": {"max_norm": 0.0},
-}
+SETTINGS = {"warmup": {"total": 40, "warm_up": 0.1}, "const": {}, "noclip": {"max_norm": 0.0}}
 
 
 @needs_parity

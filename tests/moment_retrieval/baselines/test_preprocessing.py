@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -32,39 +34,23 @@ def test_rows_get_length_one_as_published() -> None:
 
 
 @needs_parity
-def test_moments_fall_on_the_published_clips() -> None:
-    for start_s, end_s, clips, *correct in arrays(UNITS)["labels_tvrr/start_end_nclips_st_ed"]:
-        assert list(boundary_clips(start_s, end_s, int(clips))) == correct
-
-
-@needs_parity
-def test_moments_fall_on_conquers_clips_or_are_refused_where_it_refuses() -> None:
-    for start_s, end_s, clips, *correct in arrays(UNITS)["labels_conquer/start_end_nclips_st_ed"]:
+@pytest.mark.parametrize(("code", "how"), [("tvrr", {}), ("conquer", {"boundary": Boundary.LAST})])
+def test_moments_fall_on_the_published_clips_or_are_refused_where_the_code_refuses(code: str, how: Any) -> None:
+    for start_s, end_s, clips, *correct in arrays(UNITS)[f"labels_{code}/start_end_nclips_st_ed"]:
         if correct == [-1, -1]:
             with pytest.raises(ZeroLengthMoment, match="holds no clip"):
-                boundary_clips(start_s, end_s, int(clips), boundary=Boundary.LAST)
+                boundary_clips(start_s, end_s, int(clips), **how)
         else:
-            assert list(boundary_clips(start_s, end_s, int(clips), boundary=Boundary.LAST)) == correct
+            assert list(boundary_clips(start_s, end_s, int(clips), **how)) == correct
 
 
-def test_endpoints_say_where_a_clip_lies() -> None:
+def test_rows_of_clips_and_words_by_hand() -> None:
+    """A clip is normalised before its endpoints come; CONQUER cuts long videos instead of sampling them."""
     rows = with_endpoints(np.zeros((4, 1), np.float32))
     np.testing.assert_array_equal(rows[:, 1:], [[0, 0.25], [0.25, 0.5], [0.5, 0.75], [0.75, 1]])
-
-
-def test_a_clip_is_normalised_before_its_endpoints_come() -> None:
     rows = clip_rows(np.full((2, 4), 3, np.float32), limit=128, endpoints=True)
     np.testing.assert_allclose(rows, [[0.5, 0.5, 0.5, 0.5, 0, 0.5], [0.5, 0.5, 0.5, 0.5, 0.5, 1]], atol=1e-5)
-
-
-def test_conquer_cuts_long_videos_instead_of_sampling_them() -> None:
     rows = clip_rows(np.arange(6, dtype=np.float32)[:, None], limit=4, endpoints=False, sample=False, normalise=False)
     assert rows.ravel().tolist() == [0, 1, 2, 3]
-
-
-def test_a_query_keeps_its_first_words() -> None:
     assert word_rows(np.ones((40, 2), np.float32)).shape == (30, 2)
-
-
-def test_a_silent_clip_stays_silent() -> None:
     assert not l2_normalised(np.zeros((1, 3), np.float32)).any()

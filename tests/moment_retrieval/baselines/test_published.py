@@ -17,29 +17,19 @@ import torch
 from torch import Tensor
 
 from moment_retrieval.errors import ScoringError
-from moment_retrieval.published import (
-    TABLES,
-    UnfitWeights,
-    UnknownWeight,
-    UnsafeCheckpoint,
-    load_published,
-    our_name,
-)
+from moment_retrieval.published import TABLES, UnfitWeights, UnknownWeight, UnsafeCheckpoint, load_published, our_name
 from tests.moment_retrieval.baselines.small import batch_of, model_of
+
+Save = Callable[..., Path]
+FORMS = pytest.mark.parametrize("is_new", [True, False])
 
 
 def published_weights(baseline: str, weights: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Our weights by their published names."""
     modules, inside = TABLES[baseline]
-    theirs = {}
-    for module in modules:
-        for within in inside:
-            for kind in ("weight", "bias"):
-                name = ".".join(part for part in (module, within, kind) if part)
-                theirs[our_name(baseline, name)] = name
-        if our_name(baseline, module) in weights:
-            theirs[our_name(baseline, module)] = module
-    return {theirs[name]: tensor for name, tensor in weights.items()}
+    names = [(module, within, kind) for module in modules for within in inside for kind in ("weight", "bias")]
+    theirs = [".".join(part for part in parts if part) for parts in names] + list(modules)
+    by_ours = {our_name(baseline, name): name for name in theirs}
+    return {by_ours[name]: tensor for name, tensor in weights.items()}
 
 
 class EasyDict(dict[str, Any]):
@@ -60,34 +50,45 @@ def easydict(monkeypatch: pytest.MonkeyPatch) -> type[EasyDict]:
     return EasyDict
 
 
+@pytest.fixture
+def save(tmp_path: Path) -> Callable[..., Path]:
+    """Save as torch does, in the form of now or in the one before."""
+
+    def save_as(content: Any, *, is_new: bool = True) -> Path:
+        torch.save(content, tmp_path / "best.ckpt", _use_new_zipfile_serialization=is_new)
+        return tmp_path / "best.ckpt"
+
+    return save_as
+
+
+def xml_weights(**changes: Tensor) -> dict[str, Tensor]:
+    return published_weights("xml", model_of("xml").state_dict()) | changes
+
+
 @pytest.mark.parametrize("baseline", TABLES)
 def test_a_published_checkpoint_scores_as_its_weights_do(
-    baseline: str, tmp_path: Path, easydict: type[EasyDict], monkeypatch: pytest.MonkeyPatch
+    baseline: str, save: Save, easydict: type[EasyDict], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ours = model_of(baseline).eval()
     options: Any = easydict({"n_heads": 2, "bert_config": easydict({"num_attention_heads": 2})})
-    torch.save(
-        {"model": published_weights(baseline, ours.state_dict()), "model_cfg": options, "epoch": 23},
-        tmp_path / "best.ckpt",
-    )
+    path = save({"model": published_weights(baseline, ours.state_dict()), "model_cfg": options, "epoch": 23})
     monkeypatch.delitem(sys.modules, "easydict")
-    checkpoint = load_published(tmp_path / "best.ckpt")
+    checkpoint = load_published(path)
     assert (checkpoint.baseline, checkpoint.epoch, checkpoint.options["n_heads"]) == (baseline, 23, 2)
     with torch.no_grad():
         assert torch.equal(checkpoint.model()(batch_of()).start, ours(batch_of()).start)
 
 
-def test_the_later_form_of_reloclnet_is_read_too(tmp_path: Path) -> None:
-    ours = model_of("reloclnet")
+def test_the_later_form_of_reloclnet_is_read_too_with_a_device_among_its_options(save: Save) -> None:
     content = {
         "epoch": 41,
-        "model_cfg": argparse.Namespace(n_heads=2, ctx_mode="video_sub"),
-        "model_state_dict": published_weights("reloclnet", ours.state_dict()),
+        "model_cfg": argparse.Namespace(n_heads=2, ctx_mode="video_sub", device=torch.device("cuda", 0)),
+        "model_state_dict": published_weights("reloclnet", model_of("reloclnet").state_dict()),
         "optimizer_state_dict": {"state": {0: {"step": 3, "next_m": torch.zeros(2)}}, "param_groups": []},
     }
-    torch.save(content, tmp_path / "best.pt")
-    checkpoint = load_published(tmp_path / "best.pt")
+    checkpoint = load_published(save(content))
     assert (checkpoint.baseline, checkpoint.epoch, checkpoint.options["ctx_mode"]) == ("reloclnet", 41, "video_sub")
+    assert checkpoint.options["device"].index == 0
 
 
 class Hostile:
@@ -102,93 +103,76 @@ class Hostile:
 
 @pytest.mark.parametrize("where", ["model", "model_cfg", "epoch"])
 @pytest.mark.parametrize("form", ["torch", "old torch", "pickle"])
-def test_a_hostile_checkpoint_is_refused_and_runs_nothing(where: str, form: str, tmp_path: Path) -> None:
+def test_a_hostile_checkpoint_is_refused_and_runs_nothing(where: str, form: str, save: Save, tmp_path: Path) -> None:
     trace = tmp_path / "it-ran"
     content: dict[str, Any] = {"model": {}, "model_cfg": {}, "epoch": 1, where: Hostile(trace)}
-    path = tmp_path / "best.ckpt"
+    path = save(content, is_new=form == "torch")
     if form == "pickle":
         path.write_bytes(pickle.dumps(content))
-    else:
-        torch.save(content, path, _use_new_zipfile_serialization=form == "torch")
     with pytest.raises(UnsafeCheckpoint, match=r"best\.ckpt: it is refused") as refusal:
         load_published(path)
     assert not trace.exists()
     assert "weights_only" not in str(refusal.value)  # no advice to load it nevertheless
 
 
-@pytest.mark.parametrize("content", [b"", b"not a checkpoint", b"PK\x03\x04"])
-def test_what_is_no_checkpoint_is_refused(content: bytes, tmp_path: Path) -> None:
-    (tmp_path / "file").write_bytes(content)
-    with pytest.raises(UnsafeCheckpoint, match="it is refused"):
-        load_published(tmp_path / "file")
+HUGE = torch.zeros(1).as_strided((10**9, 10**9), (0, 0))
 
 
-@pytest.mark.parametrize("content", [{"epoch": 1}, [1, 2], {"model": {"a": 3}}])
-def test_a_file_without_weights_is_refused(content: Any, tmp_path: Path) -> None:
-    torch.save(content, tmp_path / "file")
-    with pytest.raises(UnsafeCheckpoint, match="no weights"):
-        load_published(tmp_path / "file")
+@pytest.mark.parametrize(
+    ("content", "error", "problem"),
+    [
+        (b"", UnsafeCheckpoint, "it is refused"),
+        (b"not a checkpoint", UnsafeCheckpoint, "it is refused"),
+        (b"PK\x03\x04", UnsafeCheckpoint, "it is refused"),
+        ({"epoch": 1}, UnsafeCheckpoint, "no weights"),
+        ([1, 2], UnsafeCheckpoint, "no weights"),
+        ({"model": {"a": 3}}, UnsafeCheckpoint, "no weights"),
+        ({"model": {3: torch.zeros(2)}}, UnsafeCheckpoint, "no names"),
+        ({"model": {"query_input_proj.net.1.weight": HUGE}}, UnsafeCheckpoint, "said to be larger than the file"),
+        ({"model": {"layer1.weight": torch.zeros(2)}}, UnknownWeight, r"xml has no weight 'layer1\.weight'"),
+    ],
+)
+def test_what_holds_no_weights_is_refused(content: Any, error: type[Exception], problem: str, save: Save) -> None:
+    path = save(content)
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    with pytest.raises(error, match=problem):
+        load_published(path)
 
 
-def test_a_missing_file_is_reported() -> None:
+def test_a_missing_file_and_missing_weights_are_named(save: Save) -> None:
     with pytest.raises(UnsafeCheckpoint, match="cannot be read"):
         load_published(Path("/nowhere/best.ckpt"))
-
-
-def test_weights_of_something_else_are_refused(tmp_path: Path) -> None:
-    torch.save({"model": {"layer1.weight": torch.zeros(2)}}, tmp_path / "file")
-    with pytest.raises(UnknownWeight, match=r"xml has no weight 'layer1\.weight'"):
-        load_published(tmp_path / "file")
-
-
-def test_missing_weights_are_named(tmp_path: Path) -> None:
-    weights = published_weights("xml", model_of("xml").state_dict())
+    weights = xml_weights()
     del weights["query_input_proj.net.1.weight"]
-    torch.save({"model": weights}, tmp_path / "file")
     with pytest.raises(UnknownWeight, match=r"query_input\.linear\.weight"):
-        load_published(tmp_path / "file").model()
-
-
-def saved(tmp_path: Path, content: Any) -> Path:
-    torch.save(content, tmp_path / "file")
-    return tmp_path / "file"
+        load_published(save({"model": weights})).model()
 
 
 @pytest.mark.parametrize("error", [IndexError, KeyError, AssertionError, AttributeError, RecursionError, MemoryError])
-def test_whatever_torch_cannot_read_is_a_refusal(
-    error: type[Exception], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_torch_cannot_read_is_refused(error: type[Exception], save: Save, monkeypatch: pytest.MonkeyPatch) -> None:
     def stumbling(*_: Any, **__: Any) -> None:
         raise error
 
-    path = saved(tmp_path, {"model": {}})
+    path = save({"model": {}})
     monkeypatch.setattr(torch, "load", stumbling)
     with pytest.raises(UnsafeCheckpoint, match="it is refused"):
         load_published(path)
 
 
-@pytest.mark.parametrize("is_new", [True, False])
-def test_damaged_checkpoints_are_refused_in_our_words(is_new: bool, tmp_path: Path) -> None:
+@FORMS
+def test_damaged_checkpoints_are_refused_in_our_words(is_new: bool, save: Save) -> None:
     """Bytes of the part that tells of the weights are struck by chance; some stay readable."""
     content = {"model": {"a": torch.zeros(2), "b": torch.zeros(3)}, "model_cfg": {"n_heads": 2}, "epoch": 1}
-    target = io.BytesIO()
-    torch.save(content, target, _use_new_zipfile_serialization=is_new)
-    draw, path = random.Random(1), tmp_path / "file"
+    path, draw = save(content, is_new=is_new), random.Random(1)
+    whole = path.read_bytes()
     for _ in range(300):
-        struck = bytearray(target.getvalue())
+        struck = bytearray(whole)
         for _ in range(3):
             struck[draw.randrange(400)] = draw.randrange(256)
         path.write_bytes(struck)
         with pytest.raises(ScoringError):
             load_published(path).model()
-
-
-def test_weights_that_claim_to_be_larger_than_their_file_are_refused(tmp_path: Path) -> None:
-    huge = torch.zeros(1).as_strided((10**9, 10**9), (0, 0))
-    path = saved(tmp_path, {"model": {"query_input_proj.net.1.weight": huge}})
-    assert path.stat().st_size < 5_000
-    with pytest.raises(UnsafeCheckpoint, match="said to be larger than the file"):
-        load_published(path)
 
 
 class Made:
@@ -211,59 +195,47 @@ GREEDY = {
 }
 
 
-@pytest.mark.parametrize("is_new", [True, False])
+@FORMS
 @pytest.mark.parametrize("greed", GREEDY)
 def test_nothing_is_made_of_a_checkpoint_that_asks_for_more_memory_than_it_has_bytes(
-    greed: str, is_new: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    greed: str, is_new: bool, save: Save, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / "best.ckpt"
-    torch.save({"model": {}, "model_cfg": {"a": GREEDY[greed]}}, path, _use_new_zipfile_serialization=is_new)
+    path = save({"model": {}, "model_cfg": {"a": GREEDY[greed]}}, is_new=is_new)
     monkeypatch.setattr(torch, "load", lambda *_, **__: pytest.fail("torch makes it"))
     with pytest.raises(UnsafeCheckpoint, match="it is refused: it (asks for|makes copies)"):
         load_published(path)
 
 
-@pytest.mark.parametrize("is_new", [True, False])
+@FORMS
 @pytest.mark.parametrize("storage_view", [(0, (10**9,), (1,)), (10**9, (1,), (1,)), (0, (2, 2), (1, 2))])
-def test_weights_larger_than_their_storage_are_refused(
-    storage_view: tuple[Any, ...], is_new: bool, tmp_path: Path
-) -> None:
+def test_weights_larger_than_their_storage_are_refused(storage_view: tuple[Any, ...], is_new: bool, save: Save) -> None:
     function, (storage, _, _, _, *more) = torch.zeros(2).__reduce_ex__(2)
-    path = tmp_path / "best.ckpt"
-    larger = Made(function, storage, *storage_view, *more)
-    torch.save({"model": {"a": larger}}, path, _use_new_zipfile_serialization=is_new)
+    path = save({"model": {"a": Made(function, storage, *storage_view, *more)}}, is_new=is_new)
     with pytest.raises(UnsafeCheckpoint, match="a weight is said to be larger than it is"):
         load_published(path)
 
 
-@pytest.mark.parametrize("is_new", [True, False])
-def test_storages_larger_than_the_file_are_refused(is_new: bool, tmp_path: Path) -> None:
-    def enlarged(pickled: bytes) -> bytes:
-        return pickled.replace(b"K\x4d", b"M\x4d\xff", 1)  # 77 numbers become 65,357
+@FORMS
+@pytest.mark.parametrize(
+    ("number", "problem"),
+    [
+        (b"M\x4d\xff", "its weights are said to be larger than the file"),  # 77 numbers become 65,357
+        (b"J\xff\xff\xff\xff", "a tensor of it has -1 numbers"),  # which would make up for others
+    ],
+)
+def test_storages_larger_than_the_file_or_negative_are_refused(
+    number: bytes, problem: str, is_new: bool, save: Save
+) -> None:
+    def changed(pickled: bytes) -> bytes:
+        return pickled.replace(b"K\x4d", number, 1)
 
-    path = tmp_path / "best.ckpt"
-    torch.save({"model": {"a": torch.zeros(77)}}, path, _use_new_zipfile_serialization=is_new)
-    path.write_bytes(rezipped(path, enlarged) if is_new else enlarged(path.read_bytes()))
-    with pytest.raises(UnsafeCheckpoint, match="its weights are said to be larger than the file"):
-        load_published(path)
-
-
-@pytest.mark.parametrize("is_new", [True, False])
-def test_storages_smaller_than_nothing_are_refused(is_new: bool, tmp_path: Path) -> None:
-    """They would make up for others that are too large."""
-
-    def lessened(pickled: bytes) -> bytes:
-        return pickled.replace(b"K\x4d", b"J\xff\xff\xff\xff", 1)  # 77 numbers become -1
-
-    path = tmp_path / "best.ckpt"
-    torch.save({"model": {"a": torch.zeros(77)}}, path, _use_new_zipfile_serialization=is_new)
-    path.write_bytes(rezipped(path, lessened) if is_new else lessened(path.read_bytes()))
-    with pytest.raises(UnsafeCheckpoint, match="a tensor of it has -1 numbers"):
+    path = save({"model": {"a": torch.zeros(77)}}, is_new=is_new)
+    path.write_bytes(rezipped(path, changed) if is_new else changed(path.read_bytes()))
+    with pytest.raises(UnsafeCheckpoint, match=problem):
         load_published(path)
 
 
 def rezipped(path: Path, change: Callable[[bytes], bytes]) -> bytes:
-    """The archive with another pickle."""
     target = io.BytesIO()
     with zipfile.ZipFile(path) as before, zipfile.ZipFile(target, "w") as after:
         for name in before.namelist():
@@ -272,24 +244,13 @@ def rezipped(path: Path, change: Callable[[bytes], bytes]) -> bytes:
     return target.getvalue()
 
 
-def test_a_device_among_the_options_is_read(tmp_path: Path) -> None:
-    options = argparse.Namespace(device=torch.device("cuda", 0))
-    weights = published_weights("xml", model_of("xml").state_dict())
-    assert load_published(saved(tmp_path, {"model": weights, "model_cfg": options})).options["device"].index == 0
-
-
-def test_a_packed_checkpoint_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
-    path = saved(tmp_path, {"model": {"a": torch.zeros(1_000_000)}})
+def test_a_packed_checkpoint_is_refused_before_it_is_unpacked(save: Save, tmp_path: Path) -> None:
+    path = save({"model": {"a": torch.zeros(1_000_000)}})
     with zipfile.ZipFile(path) as plain, zipfile.ZipFile(tmp_path / "packed", "w", zipfile.ZIP_DEFLATED) as packed:
         for name in plain.namelist():
             packed.writestr(name, plain.read(name))
     with pytest.raises(UnsafeCheckpoint, match="more is packed in it"):
         load_published(tmp_path / "packed")
-
-
-def test_weights_without_names_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UnsafeCheckpoint, match="no names"):
-        load_published(saved(tmp_path, {"model": {3: torch.zeros(2)}}))
 
 
 @pytest.mark.parametrize(
@@ -302,17 +263,13 @@ def test_weights_without_names_are_refused(tmp_path: Path) -> None:
         ("query_encoder.self.key.weight", torch.zeros(2, 2, 2), "is expected"),
     ],
 )
-def test_weights_of_other_shapes_are_refused_before_a_model_is_built(
-    name: str, tensor: Tensor, problem: str, tmp_path: Path
-) -> None:
-    weights = published_weights("xml", model_of("xml").state_dict()) | {name: tensor}
+def test_weights_of_other_shapes_are_refused(name: str, tensor: Tensor, problem: str, save: Save) -> None:
     with pytest.raises(UnfitWeights, match=problem):
-        load_published(saved(tmp_path, {"model": weights, "model_cfg": {"n_heads": 2}})).model()
+        load_published(save({"model": xml_weights(**{name: tensor}), "model_cfg": {"n_heads": 2}})).model()
 
 
 @pytest.mark.parametrize("heads", [3, "two", [2], -1])
-def test_heads_that_no_model_has_are_refused(heads: Any, tmp_path: Path) -> None:
-    weights = published_weights("xml", model_of("xml").state_dict())
+def test_heads_that_no_model_has_are_refused(heads: Any, save: Save) -> None:
     for options in ({"n_heads": heads}, {"bert_config": {"num_attention_heads": heads}}):
         with pytest.raises(UnfitWeights, match="heads"):
-            load_published(saved(tmp_path, {"model": weights, "model_cfg": options})).model()
+            load_published(save({"model": xml_weights(), "model_cfg": options})).model()

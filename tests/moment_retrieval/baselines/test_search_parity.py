@@ -46,41 +46,37 @@ def times(moments: Found, decoding: Decoding) -> Tensor:
     return torch.stack(seconds(moments, decoding), dim=2)
 
 
-def test_videos_get_the_published_scores(baseline: str) -> None:  # noqa: F811
+def test_videos_get_the_published_scores_and_the_hundred_best_are_the_published_ones(baseline: str) -> None:  # noqa: F811
     model = model_of(baseline)
     corpus = encode_corpus(model, corpus_of(baseline))
     with torch.inference_mode():
         scores = corpus.scores(model.encode_queries(queries_of(baseline)))
     assert worst(scores, of(baseline, "inference", "video_score")) < 5e-6
-
-
-def test_the_hundred_best_videos_are_the_published_ones(baseline: str) -> None:  # noqa: F811
-    model = model_of(baseline)
-    corpus = encode_corpus(model, corpus_of(baseline))
-    with torch.inference_mode():
-        scores = corpus.scores(model.encode_queries(queries_of(baseline)))
     best = largest(scores, 100)
     assert torch.equal(best, of(baseline, "inference", "top100_video"))
     weights = (ALPHA[baseline] * scores.gather(1, best)).exp()
     torch.testing.assert_close(weights, of(baseline, "inference", "top100_exp_score"), rtol=1e-3, atol=0)
 
 
-@pytest.mark.parametrize("boundary", ["start", "end"])
-def test_boundaries_of_a_query_in_all_videos_get_the_published_logits(baseline: str, boundary: str) -> None:  # noqa: F811
+def test_boundaries_of_a_query_in_all_videos_get_the_published_logits(baseline: str) -> None:  # noqa: F811
     model = model_of(baseline)
     videos = encode_corpus(model, corpus_of(baseline)).videos
     with torch.inference_mode():
-        query = [part[:1].expand(120, -1) for part in model.encode_queries(queries_of(baseline))]
-        logits = model.span_logits((query[0], query[1]), videos)[boundary == "end"]
-    published = of(baseline, "inference", f"{boundary}_logits_query0")
-    assert worst(logits, published, videos.layouts[0].real) < BEHIND_THE_END
+        one, other = (part[:1].expand(120, -1) for part in model.encode_queries(queries_of(baseline)))
+        logits = model.span_logits((one, other), videos)
+    for boundary, ours in zip(("start", "end"), logits, strict=True):
+        published = of(baseline, "inference", f"{boundary}_logits_query0")
+        assert worst(ours, published, videos.layouts[0].real) < BEHIND_THE_END
 
 
-def test_reloclnets_corpus_has_the_published_rows() -> None:
+def test_reloclnets_corpus_has_the_published_rows_and_published_xml_ends_a_clip_later() -> None:
     corpus = encode_corpus(model_of("reloclnet"), corpus_of("reloclnet")).videos.taken(torch.arange(3))
     cells, layout = corpus.layouts[0].spread(corpus.levels[2][0]), corpus.layouts[0]
     published = of("reloclnet", "inference", "corpus_final_video_feat_0_3")[:, : layout.width]
     assert worst(cells, published, layout.real) < 5e-6
+    model, decoding = model_of("xml"), Decoding(alpha=20, end_offset_s=1.5)
+    moments = search(model, queries_of("xml"), encode_corpus(model, corpus_of("xml")), decoding)
+    assert torch.equal(times(moments, decoding), of("xml", "inference", "moment_time_tvretrieval_lineage"))
 
 
 def test_the_forty_best_moments_are_the_published_ones(baseline: str) -> None:  # noqa: F811
@@ -90,12 +86,6 @@ def test_the_forty_best_moments_are_the_published_ones(baseline: str) -> None:  
     assert torch.equal(moments.video, of(baseline, "inference", "moment_video"))
     assert torch.equal(times(moments, decoding), of(baseline, "inference", time))
     torch.testing.assert_close(moments.score, of(baseline, "inference", "moment_score"), rtol=1e-3, atol=0)
-
-
-def test_published_xml_ends_a_clip_later() -> None:
-    model, decoding = model_of("xml"), Decoding(alpha=20, end_offset_s=1.5)
-    moments = search(model, queries_of("xml"), encode_corpus(model, corpus_of("xml")), decoding)
-    assert torch.equal(times(moments, decoding), of("xml", "inference", "moment_time_tvretrieval_lineage"))
 
 
 @pytest.mark.parametrize(("case", "longest"), [("disjoint", 24), ("disjoint_maxl8", 8)])

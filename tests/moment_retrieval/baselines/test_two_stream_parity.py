@@ -68,27 +68,21 @@ def of(baseline: str, file: str, key: str) -> Tensor:
     return tensor(f"{FOLDERS[baseline]}/{file}.npz", key)
 
 
-def test_every_published_weight_has_a_counterpart(baseline: str) -> None:
-    published = weights(f"{FOLDERS[baseline]}/weights.safetensors")
-    ours = model_of(baseline).state_dict()
-    assert {our_name(baseline, name): tensor.shape for name, tensor in published.items()} == {
-        name: tensor.shape for name, tensor in ours.items()
-    }
+def test_every_published_weight_has_a_counterpart_and_the_same_ones_decay(baseline: str) -> None:
+    published, model = weights(f"{FOLDERS[baseline]}/weights.safetensors"), model_of(baseline)
+    theirs = {our_name(baseline, name): tensor.shape for name, tensor in published.items()}
+    assert theirs == {name: tensor.shape for name, tensor in model.state_dict().items()}
+    decayed = {our_name(baseline, name) for name in meta(FOLDERS[baseline])["weight_decayed_parameters"]}
+    assert {name for name, _ in model.named_parameters() if not model.undecayed(name)} == decayed
 
 
 def test_queries_become_the_published_vectors(baseline: str) -> None:
-    pictures, words = model_of(baseline).encode_queries(batch_of(baseline).queries)
-    assert worst(pictures, of(baseline, "forward", "video_query")) < FORWARD
-    assert worst(words, of(baseline, "forward", "sub_query")) < FORWARD
-
-
-def test_words_are_weighed_and_encoded_as_published(baseline: str) -> None:
-    """One encoder after another; the hooked values are of the first two queries."""
+    """Words are weighed and encoded, one encoder after another; the hooked values are of the first two queries."""
     model, queries = model_of(baseline), batch_of(baseline).queries
     layout = Layout(queries.lengths, queries.lengths, 12, queries.rows.device)
     hooks = {"query_input": "input_proj", "query_position": "pos_embed", **QUERY_ENCODERS[baseline]}
     with outputs_of(model, *hooks, "query_split") as outputs:
-        model.encode_queries(queries)
+        pictures, words = model.encode_queries(queries)
     cells = {name: layout.spread(rows) for name, rows in outputs.items()}
     for name, hook in hooks.items():
         assert worst(cells[name][:2], of(baseline, "forward", f"hook_query_{hook}"), layout.real[:2]) < FORWARD, name
@@ -96,62 +90,46 @@ def test_words_are_weighed_and_encoded_as_published(baseline: str) -> None:
     assert worst(last, of(baseline, "forward", "query_encoded"), layout.real) < FORWARD
     parts = cells["query_split"].masked_fill(~layout.real[..., None], NOTHING).softmax(1)
     assert worst(parts, of(baseline, "forward", "modular_attention")) < FORWARD
+    assert worst(pictures, of(baseline, "forward", "video_query")) < FORWARD
+    assert worst(words, of(baseline, "forward", "sub_query")) < FORWARD
 
 
 @pytest.mark.parametrize("stream", ["video", "sub"])
-def test_clips_are_projected_as_published_padding_too(baseline: str, stream: str) -> None:
+def test_streams_are_projected_and_look_at_each_other_as_published(baseline: str, stream: str) -> None:
     model, batch = model_of(baseline), batch_of(baseline)
-    sequences = batch.video if stream == "video" else batch.subtitle
+    sequences, meeting = getattr(batch, STREAMS[stream]), f"{STREAMS[stream]}.meeting"
     layout = Layout(sequences.lengths, torch.full_like(sequences.lengths, 20), 20, sequences.rows.device)
-    ours = model.get_submodule(STREAMS[stream]).input.laid(sequences.rows, layout)
-    assert worst(layout.spread(ours), of(baseline, "forward", f"hook_{stream}_input_proj")) < FORWARD
-
-
-@pytest.mark.parametrize("stream", ["video", "sub"])
-def test_streams_look_at_each_other_as_published(baseline: str, stream: str) -> None:
-    model, batch = model_of(baseline), batch_of(baseline)
-    meeting = f"{STREAMS[stream]}.meeting"
+    ours = layout.spread(model.get_submodule(STREAMS[stream]).input.laid(sequences.rows, layout))
+    assert worst(ours, of(baseline, "forward", f"hook_{stream}_input_proj")) < FORWARD  # padding too
     with outputs_of(model, f"{meeting}.attention", f"{meeting}.norm") as outputs:
         layout = model.encode_videos(batch.video, batch.subtitle).layouts[stream == "sub"]
+    mask = torch.arange(20) < layout.computed[:, None]
     for module, hook in (("attention", "cross_att"), ("norm", "cross_layernorm")):
         cells, published = (
             layout.spread(outputs[f"{meeting}.{module}"]),
             of(baseline, "forward", f"hook_{stream}_{hook}"),
         )
         assert worst(cells, published, layout.real) < FORWARD, module
-        mask = torch.arange(20) < layout.computed[:, None]
         assert worst(cells, published, mask) < 1e-3, module
 
 
-@pytest.mark.parametrize("stream", ["video", "sub"])
-def test_each_stream_gets_the_published_scores(baseline: str, stream: str) -> None:
-    model, batch, stream_index = model_of(baseline), batch_of(baseline), int(stream == "sub")
-    query = model.encode_queries(batch.queries)[stream_index]
-    videos = model.encode_videos(batch.video, batch.subtitle)
-    rows, layout = videos.levels[model.score_level][stream_index], videos.layouts[stream_index]
-    scores = best_clip(functional.normalize(query, dim=1), functional.normalize(rows, dim=1), layout)
-    assert worst(scores, of(baseline, "forward", f"{stream}_q2ctx")) < FORWARD
-    if baseline == "xml":
-        similarity = clip_scores(
-            model.get_submodule(STREAMS[stream]).span_query(query),
-            videos.levels[model.span_level][stream_index],
-            layout,
-        )
-        assert_similarity(similarity, of(baseline, "forward", f"{stream}_similarity"), layout)
-
-
-def test_streams_are_merged_as_published(baseline: str) -> None:
+def test_streams_alone_and_merged_get_the_published_scores(baseline: str) -> None:
+    """Products of rows are as long as 6: the published ones themselves lie 8e-6 from those of float64."""
     model, batch = model_of(baseline), batch_of(baseline)
-    videos = model.encode_videos(batch.video, batch.subtitle)
-    similarity = model.similarity(model.encode_queries(batch.queries), videos)
-    assert_similarity(similarity, of(baseline, "forward", "merged_similarity"), videos.layouts[0])
+    queries, videos = model.encode_queries(batch.queries), model.encode_videos(batch.video, batch.subtitle)
+    for number, stream in enumerate(STREAMS):
+        rows, layout = videos.levels[model.score_level][number], videos.layouts[number]
+        scores = best_clip(functional.normalize(queries[number], dim=1), functional.normalize(rows, dim=1), layout)
+        assert worst(scores, of(baseline, "forward", f"{stream}_q2ctx")) < FORWARD
+        if baseline == "xml":
+            query = model.get_submodule(STREAMS[stream]).span_query(queries[number])
+            similarity = clip_scores(query, videos.levels[model.span_level][number], layout)
+            assert worst(similarity, of(baseline, "forward", f"{stream}_similarity"), layout.real) < PRODUCTS
+    merged, output = model.similarity(queries, videos), model(batch)
+    assert worst(merged, of(baseline, "forward", "merged_similarity"), videos.layouts[0].real) < PRODUCTS
+    assert worst(output.scores, of(baseline, "forward", "q2ctx_scores")) < FORWARD
     if baseline == "reloclnet":
-        assert worst(model(batch).videos, of(baseline, "forward", "mid_q2ctx_unnormalized")) < PRODUCTS
-
-
-def assert_similarity(ours: Tensor, published: Tensor, layout: Layout) -> None:
-    """Products of rows as long as 6: the published ones themselves lie 8e-6 from those of float64."""
-    assert worst(ours, published, layout.real) < PRODUCTS
+        assert worst(output.videos, of(baseline, "forward", "mid_q2ctx_unnormalized")) < PRODUCTS
 
 
 def levels(baseline: str) -> list[tuple[str, str]]:
@@ -161,36 +139,24 @@ def levels(baseline: str) -> list[tuple[str, str]]:
 
 
 def test_clips_become_the_published_rows_after_every_encoder(baseline: str) -> None:
-    batch = batch_of(baseline)
-    videos = model_of(baseline).encode_videos(batch.video, batch.subtitle)
-    for pair, names in zip(videos.levels.values(), levels(baseline), strict=True):
-        for rows, layout, name in zip(pair, videos.layouts, names, strict=True):
-            assert worst(layout.spread(rows), of(baseline, "forward", name), layout.real) < FORWARD, name
-
-
-def test_rows_behind_the_end_are_the_published_ones_as_far_as_rounding_lets_them(baseline: str) -> None:
+    """Behind the end as far as rounding lets them."""
     batch = batch_of(baseline)
     videos = model_of(baseline).encode_videos(batch.video, batch.subtitle)
     mask = torch.arange(20) < videos.layouts[0].computed[:, None]
     assert mask.sum() > videos.layouts[0].real.sum()
     for pair, names in zip(videos.levels.values(), levels(baseline), strict=True):
         for rows, layout, name in zip(pair, videos.layouts, names, strict=True):
+            assert worst(layout.spread(rows), of(baseline, "forward", name), layout.real) < FORWARD, name
             assert worst(layout.spread(rows), of(baseline, "forward", name), mask) < 1e-3, name
 
 
-def test_videos_get_the_published_scores(baseline: str) -> None:
-    output = model_of(baseline)(batch_of(baseline))
-    assert worst(output.scores, of(baseline, "forward", "q2ctx_scores")) < FORWARD
-
-
-@pytest.mark.parametrize("boundary", ["start", "end"])
-def test_boundaries_get_the_published_logits(baseline: str, boundary: str) -> None:
+def test_boundaries_get_the_published_logits(baseline: str) -> None:
     batch = batch_of(baseline)
-    published = of(baseline, "forward", f"{boundary}_logits")
-    logits = getattr(model_of(baseline)(batch), boundary)
-    real = torch.arange(20) < batch.video.lengths[:, None]
-    torch.testing.assert_close(logits[real], published[real], atol=FORWARD, rtol=1e-6)  # logits are up to 15
-    assert (logits[~real] == -1e10).all()
+    output, real = model_of(baseline)(batch), torch.arange(20) < batch.video.lengths[:, None]
+    for boundary, logits in (("start", output.start), ("end", output.end)):
+        published = of(baseline, "forward", f"{boundary}_logits")
+        torch.testing.assert_close(logits[real], published[real], atol=FORWARD, rtol=1e-6)  # logits are up to 15
+        assert (logits[~real] == -1e10).all()
 
 
 def test_all_pairs_of_queries_and_videos_get_the_published_logits(baseline: str) -> None:
@@ -260,10 +226,3 @@ def test_four_steps_lead_to_the_published_weights(baseline: str) -> None:
             published = weights(f"{FOLDERS[baseline]}/weights_after_step{n_steps}.safetensors")
             for name, tensor in our_weights(baseline, published).items():
                 assert worst(model.state_dict()[name], tensor) < 1e-4, name
-
-
-def test_the_same_weights_decay(baseline: str) -> None:
-    about = meta(FOLDERS[baseline])
-    published = {our_name(baseline, name) for name in about["weight_decayed_parameters"]}
-    model = model_of(baseline)
-    assert {name for name, _ in model.named_parameters() if not model.undecayed(name)} == published

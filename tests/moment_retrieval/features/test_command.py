@@ -16,9 +16,7 @@ def corpus(tmp_path: Path) -> Path:
     return tmp_path / "corpus.json"
 
 
-def test_videos_of_a_folder_get_features_and_a_missing_one_is_reported(
-    tmp_path: Path, corpus: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_videos_of_a_folder_get_features(tmp_path: Path, corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "videos").mkdir()
     film(tmp_path / "videos" / "one.mp4", 3.0)
     target = tmp_path / "video.h5"
@@ -32,9 +30,7 @@ def test_videos_of_a_folder_get_features_and_a_missing_one_is_reported(
     assert "error: video: no features: 1 (two)" in capsys.readouterr().err
 
 
-def test_queries_and_speech_get_features_of_their_words(
-    tmp_path: Path, corpus: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_queries_and_speech_get_features(tmp_path: Path, corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "val.json").write_text(json.dumps([{"query_id": 3, "query": "hello", "relevant_moment": []}]))
     spoken = [{"vid_name": "one", "sub": [{"text": "Hi", "start": 1.6, "end": 2.0}]}, {"vid_name": "x", "sub": []}]
     (tmp_path / "subs.jsonl").write_text("\n".join(map(json.dumps, spoken)))

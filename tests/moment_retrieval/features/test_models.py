@@ -31,41 +31,31 @@ def test_a_query_has_a_row_for_every_token_and_both_ends(bert: Path) -> None:
     from transformers import BertModel
 
     words = extractor_of(ExtractorName.TEXTS, Kind.QUERY, model=str(bert))
-    first, second = words.rows([Sentence("1", "a man opens the door"), Sentence("2", "man")])
+    texts = ("a man opens the door", "man", "man " * 50)
+    first, second, long = words.rows([Sentence(str(number), text) for number, text in enumerate(texts)])
     assert (words.width, first.shape, second.shape) == (16, (7, 16), (3, 16))
+    assert long.shape == (12, 16)  # as much as the model takes
     model = BertModel.from_pretrained(bert).eval()
     with torch.inference_mode():
         correct = model(torch.tensor([[2, 6, 3]])).last_hidden_state[0].numpy()
     np.testing.assert_allclose(second, correct, atol=1e-6)  # padding beside a longer text changes nothing
 
 
-def test_a_text_longer_than_the_model_takes_is_cut(bert: Path) -> None:
-    [rows] = extractor_of(ExtractorName.TEXTS, Kind.QUERY, model=str(bert)).rows([Sentence("1", "man " * 50)])
-    assert rows.shape == (12, 16)
-
-
-def test_subtitles_have_a_row_for_every_clip_and_zeros_where_nobody_speaks(bert: Path) -> None:
+def test_subtitles_have_a_row_for_every_clip_the_largest_values_of_its_words(bert: Path) -> None:
     spoken = extractor_of(ExtractorName.TEXTS, Kind.SUBTITLE, model=str(bert))
     lines = [Line(1.6, 3.2, "a man"), Line(3.1, 3.3, "the door"), Line(7.0, 7.2, "  ")]
     talk, silence = spoken.rows([Speech("v", 5, lines), Speech("w", 3)])
     assert [bool(row.any()) for row in talk] == [False, True, True, False, False]
     assert silence.shape == (3, 16) and not silence.any()
     assert (talk[2] >= talk[1]).all() and (talk[2] > talk[1]).any()  # both lines are heard in the third clip
-
-
-def test_the_rows_of_a_clip_are_the_largest_values_of_its_words() -> None:
     words = [np.array([[1, -5], [0, 2]], np.float32), np.array([[-1, 9]], np.float32)]
     rows = pooled(3, [Line(0, 1.5, "a b"), Line(1.4, 99, "c")], words, 2)
     assert rows.tolist() == [[1, 9], [-1, 9], [-1, 9]]
-
-
-def test_a_line_at_no_time_is_refused() -> None:
     with pytest.raises(InvalidRecord, match="nan"):
-        pooled(3, [Line(float("nan"), 2, "a")], [np.ones((1, 2), np.float32)], 2)
+        pooled(3, [Line(float("nan"), 2, "a")], words[:1], 2)
 
 
 def tiny(kind: str, folder: Path) -> Path:
-    """A random image model with its processor."""
     import transformers
 
     torch.manual_seed(0)
@@ -96,13 +86,12 @@ def test_an_image_model_gives_a_row_for_every_clip(tmp_path: Path, kind: str, wi
 
 
 @pytest.mark.parametrize(("method", "kind"), [(ExtractorName.TEXTS, Kind.QUERY), (ExtractorName.IMAGES, Kind.VIDEO)])
-@pytest.mark.parametrize("model", ["", "./nothing", "a/b/c", "EMPTY"])
-def test_a_model_that_is_not_here_is_reported(tmp_path: Path, method: ExtractorName, kind: Kind, model: str) -> None:
-    with pytest.raises(MissingModel, match="there is no folder|cannot be loaded"):
-        extractor_of(method, kind, model=str(tmp_path) if model == "EMPTY" else model)
-
-
-def test_nothing_is_fetched_where_the_hub_is_off(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_model_is_reported(
+    tmp_path: Path, method: ExtractorName, kind: Kind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for model in ("", "./nothing", "a/b/c", str(tmp_path)):
+        with pytest.raises(MissingModel, match="there is no folder|cannot be loaded"):
+            extractor_of(method, kind, model=model)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(MissingModel, match="HF_HUB_OFFLINE"):
-        extractor_of(ExtractorName.TEXTS, Kind.QUERY, model="nobody/nothing")
+        extractor_of(method, kind, model="nobody/nothing")

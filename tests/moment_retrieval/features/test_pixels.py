@@ -41,14 +41,11 @@ def test_there_is_a_row_for_every_clip(tmp_path: Path, seconds: float, count: in
     assert clip_count(seconds) == count
 
 
-def test_frames_of_a_clip_are_those_of_its_time(tmp_path: Path) -> None:
+def test_frames_of_a_clip_are_those_of_its_time_or_the_last_before(tmp_path: Path) -> None:
     clip_frames = list(clips(film(tmp_path / "a.mp4", 4.0), rate=4.0, size=(48, 32)))
     assert [len(frames) for frames in clip_frames] == [6, 6, 4] and clip_frames[0].shape[1:] == (32, 48, 3)
     reddest = [int(frames[..., 0].max()) for frames in clip_frames]
     assert reddest[0] < 150 and reddest[1] < 150 and reddest[2] > 190
-
-
-def test_clips_between_two_frames_show_the_last_picture(tmp_path: Path) -> None:
     with av.open(str(tmp_path / "a.mkv"), "w") as container:
         stream = container.add_stream("libx264", rate=FPS)
         stream.width, stream.height, stream.pix_fmt = 32, 32, "yuv420p"
@@ -61,23 +58,14 @@ def test_clips_between_two_frames_show_the_last_picture(tmp_path: Path) -> None:
     assert shades == [40, 40, 40, 200]
 
 
-def test_motion_and_colour_distinguish_clips(tmp_path: Path) -> None:
-    rows = rows_of(film(tmp_path / "a.mp4", 6.0))
+def test_a_file_of_another_name_or_beside_others_gives_equal_features(tmp_path: Path) -> None:
+    path, other = film(tmp_path / "friends_waves.mp4", 6.0), film(tmp_path / "b.mp4", 3.0, square=False)
+    renamed = shutil.copy(path, tmp_path / "x17.mp4")
+    rows = rows_of(path, "waves")
+    _, in_a_list = Pixels().rows([Film("b", other), Film("somebody dances", renamed)])
+    np.testing.assert_array_equal(rows, in_a_list)
     still, moving = np.linalg.norm(rows[0] - rows[1]), np.linalg.norm(rows[0] - rows[2])
     assert moving > 10 * still
-
-
-def test_a_file_of_another_name_gives_equal_features(tmp_path: Path) -> None:
-    path = film(tmp_path / "friends_waves.mp4", 4.0)
-    renamed = shutil.copy(path, tmp_path / "x17.mp4")
-    np.testing.assert_array_equal(rows_of(path, "waves"), rows_of(renamed, "somebody dances"))
-
-
-def test_a_film_looks_the_same_in_a_list_and_alone(tmp_path: Path) -> None:
-    path, other = film(tmp_path / "a.mp4", 3.0), film(tmp_path / "b.mp4", 3.0, square=False)
-    first, second = Pixels().rows([Film("b", other), Film("a", path)])
-    np.testing.assert_array_equal(second, rows_of(path))
-    assert first.shape == second.shape
 
 
 def test_what_is_no_video_says_so(tmp_path: Path) -> None:
@@ -85,11 +73,8 @@ def test_what_is_no_video_says_so(tmp_path: Path) -> None:
     (tmp_path / "list.m3u8").write_text("#EXTM3U\n#EXTINF:10,\n/etc/hostname\n")
     path = film(tmp_path / "cut.mp4", 4.0)
     path.write_bytes(path.read_bytes()[:300])
+    with pytest.raises(ValueError, match="builtin-pixels makes no query features"):
+        extractor_of(ExtractorName.PIXELS, Kind.QUERY)
     for name in ("junk.mp4", "list.m3u8", "cut.mp4", "nothing.mp4"):
         with pytest.raises(UnreadableFile, match="corrupt or not a video|does not exist"):
             rows_of(tmp_path / name)
-
-
-def test_the_method_and_the_kind_must_fit() -> None:
-    with pytest.raises(ValueError, match="builtin-pixels makes no query features"):
-        extractor_of(ExtractorName.PIXELS, Kind.QUERY)

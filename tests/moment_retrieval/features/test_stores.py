@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from moment_retrieval.errors import BrokenFeatures, MissingFeatures
-from moment_retrieval.features import check, open_features
+from moment_retrieval.features import Trouble, check, open_features
 from moment_retrieval.features import hdf5 as hdf5s
 from moment_retrieval.features.lmdb_walk import LEAST, walk
 
@@ -53,11 +53,17 @@ def zipped(array: np.ndarray) -> bytes:
 
 
 def test_rows_of_an_hdf5_file_are_those_written_and_masks_are_no_names(tmp_path: Path) -> None:
-    arrays = {"one": ROWS, "one-mask": np.ones(4), "two": ROWS[:1], "alone-mask": ROWS}
+    arrays = {"one": ROWS, "one-mask": np.ones(4), "two": ROWS[:1], "alone-mask": ROWS, "show/one": ROWS[:2]}
     with open_features(hdf5(tmp_path / "a.h5", **arrays)) as store:
-        assert store.names == ["alone-mask", "one", "two"]
-        assert (len(store), store.width, "two" in store, "one-mask" in store) == (3, 3, True, False)
+        assert store.names == ["alone-mask", "one", "show/one", "two"]
+        assert (len(store), store.width) == (4, 3)
+        assert [name in store for name in ("two", "one-mask", "show")] == [True, False, False]
         np.testing.assert_array_equal(store.rows("one"), ROWS)
+        np.testing.assert_array_equal(store.rows("show/one"), ROWS[:2])
+        with pytest.raises(MissingFeatures, match="^no features of 'three' in a.h5$"):
+            store.rows("three")
+    with open_features(hdf5(tmp_path / "empty.h5")) as store, pytest.raises(BrokenFeatures, match="holds no features"):
+        _ = store.width
 
 
 def test_what_lies_in_one_piece_is_mapped_and_what_does_not_is_read_all_the_same(tmp_path: Path) -> None:
@@ -73,12 +79,6 @@ def test_what_lies_in_one_piece_is_mapped_and_what_does_not_is_read_all_the_same
             np.testing.assert_array_equal(store.rows(name), ROWS)
 
 
-def test_names_with_slashes_lie_in_groups(tmp_path: Path) -> None:
-    with open_features(hdf5(tmp_path / "a.h5", **{"show/one": ROWS, "two": ROWS})) as store:
-        assert store.names == ["show/one", "two"] and "show" not in store
-        assert store.rows("show/one").shape == (4, 3)
-
-
 def linked_twice(file: h5py.File) -> None:
     """Groups each of which lies twice in the one before: with 40 of them, 2**40 paths in 45 kB."""
     group = file.create_group("all")
@@ -92,6 +92,11 @@ def linked_to_its_own_beginning(file: h5py.File) -> None:
     file["show/again"] = file["/"]
 
 
+def with_many_names(file: h5py.File) -> None:
+    for name in ("show/one", "show/two", "three"):
+        file[name] = ROWS
+
+
 @pytest.mark.parametrize(
     ("write", "problem"),
     [
@@ -99,20 +104,17 @@ def linked_to_its_own_beginning(file: h5py.File) -> None:
         (linked_to_its_own_beginning, "it leads to its group 'show/again' twice"),
         (lambda file: file.create_group("/".join("abcdefghijklmnopqrstuvwxyz")), "its groups lie more than 16 deep"),
         (lambda file: file.create_group("g" * 1001), "a name of it has more than 1,000 letters"),
+        (with_many_names, "it holds more than 3 names"),
     ],
 )
-def test_groups_that_never_end_are_refused(tmp_path: Path, write: Callable[[h5py.File], None], problem: str) -> None:
+def test_groups_that_never_end_are_refused(
+    tmp_path: Path, write: Callable[[h5py.File], None], problem: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hdf5s, "MOST_NAMES", 3)
     path = hdf5(tmp_path / "a.h5", one=ROWS)
     with h5py.File(path, "a") as file:
         write(file)
     with open_features(path) as store, pytest.raises(BrokenFeatures, match=f"^a.h5: {problem}"):
-        _ = store.names
-
-
-def test_more_names_than_any_corpus_has_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hdf5s, "MOST_NAMES", 2)
-    path = hdf5(tmp_path / "a.h5", **{"show/one": ROWS, "show/two": ROWS, "three": ROWS})
-    with open_features(path) as store, pytest.raises(BrokenFeatures, match="it holds more than 2 names"):
         _ = store.names
 
 
@@ -138,12 +140,6 @@ def test_objects_in_an_npz_are_refused_and_never_unpickled(tmp_path: Path) -> No
     assert not (tmp_path / "sprung").exists()
 
 
-@pytest.mark.parametrize("message", [b"", b"PK\x03\x04cut", msgpack.packb([1]), msgpack.packb({"other": 1}), b"\xc1"])
-def test_a_message_of_another_kind_says_so(tmp_path: Path, message: bytes) -> None:
-    with pytest.raises(BrokenFeatures, match="one: "):
-        open_features(lmdb_of(tmp_path / "db", {"one": message})).rows("one")
-
-
 def false_message(**changes: object) -> bytes:
     """A message of msgpack-numpy that lies about something."""
     fields = {b"nd": True, b"type": "<f4", b"kind": b"", b"shape": (1, 3), b"data": ROWS[:1].tobytes()}
@@ -151,7 +147,6 @@ def false_message(**changes: object) -> bytes:
 
 
 def member(content: bytes, method: int = zipfile.ZIP_STORED) -> bytes:
-    """An npz whose array is these bytes."""
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w", method) as file:
         file.writestr("features.npy", content)
@@ -159,48 +154,45 @@ def member(content: bytes, method: int = zipfile.ZIP_STORED) -> bytes:
 
 
 def npy(header: str) -> bytes:
-    """The beginning of an array as numpy writes it."""
     return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode()
 
 
-def npy_header(shape: str, kind: str = "<f4") -> str:
-    return f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}}}\n"
+def array_of(shape: str) -> bytes:
+    return npy(f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}}}\n")
 
 
-def encrypted() -> bytes:
-    """The flag that says so is set, at the member and in the directory."""
-    message = bytearray(zipped(ROWS))
-    message[6] |= 1
-    message[message.rindex(b"PK\x01\x02") + 8] |= 1
-    return bytes(message)
-
-
-def of_no_known_method() -> bytes:
-    message = bytearray(zipped(ROWS))
-    offset = message.rindex(b"PK\x01\x02")
-    message[8:10] = message[offset + 10 : offset + 12] = (77).to_bytes(2, "little")
-    return bytes(message)
+def altered(message: bytes, offset: int, offset_in_directory: int, value: bytes) -> bytes:
+    """An npz with other bytes at its member and in its directory."""
+    start = message.rindex(b"PK\x01\x02") + offset_in_directory
+    content = bytearray(message)
+    content[offset : offset + len(value)] = content[start : start + len(value)] = value
+    return bytes(content)
 
 
 def broken_deflate() -> bytes:
-    message = bytearray(member(npy(npy_header("(4, 3)")) + ROWS.tobytes() * 20, zipfile.ZIP_DEFLATED))
+    message = bytearray(member(array_of("(4, 3)") + ROWS.tobytes() * 20, zipfile.ZIP_DEFLATED))
     message[42:60] = bytes(b ^ 0xFF for b in message[42:60])
     return bytes(message)
 
 
 def mostly_zeros() -> bytes:
     """300 MB in 300 kB."""
-    return member(npy(npy_header("(2000, 4096)")) + bytes(300 << 20), zipfile.ZIP_DEFLATED)
+    return member(array_of("(2000, 4096)") + bytes(300 << 20), zipfile.ZIP_DEFLATED)
 
 
 @pytest.mark.parametrize(
     "message",
     [
+        b"",
+        b"PK\x03\x04cut",
+        msgpack.packb([1]),
+        msgpack.packb({"other": 1}),
+        b"\xc1",
         broken_deflate(),
         member(npy("{'descr': '<f4', 'fortran_order': (\n")),
-        encrypted(),
-        of_no_known_method(),
-        member(npy(npy_header("(1000000000, 1000000)"))),
+        altered(zipped(ROWS), 6, 8, b"\1"),  # it says that it is encrypted
+        altered(zipped(ROWS), 8, 10, b"\x4d\0"),  # packed by no known method
+        member(array_of("(1000000000, 1000000)")),
         mostly_zeros,
         member(b"\x93NUMPY\x03\x00" + bytes(20)),
         false_message(type=[[b"a", b"<f4"]]),
@@ -275,14 +267,6 @@ def test_no_dataset_takes_more_memory_than_rows_need_or_reads_other_files(
     assert (finding.trouble, finding.names) == ("shape", ("bad",)) and problem in finding.detail
 
 
-def test_a_missing_name_is_reported_with_its_file(tmp_path: Path) -> None:
-    with (
-        open_features(hdf5(tmp_path / "a.h5", one=ROWS)) as store,
-        pytest.raises(MissingFeatures, match="^no features of 'two' in a.h5$"),
-    ):
-        store.rows("two")
-
-
 @pytest.mark.parametrize(
     ("array", "problem"),
     [
@@ -293,25 +277,28 @@ def test_a_missing_name_is_reported_with_its_file(tmp_path: Path) -> None:
     ],
 )
 def test_rows_of_another_shape_are_refused(tmp_path: Path, array: np.ndarray, problem: str) -> None:
-    with (
-        open_features(hdf5(tmp_path / "a.h5", first=ROWS, later=array)) as store,
-        pytest.raises(BrokenFeatures, match=problem),
-    ):
+    path = hdf5(tmp_path / "a.h5", first=ROWS, later=array)
+    with open_features(path) as store, pytest.raises(BrokenFeatures, match=problem):
         store.rows("later")
 
 
 def test_a_file_cut_short_says_so(tmp_path: Path) -> None:
-    path = hdf5(tmp_path / "a.h5", one=np.ones((500, 64), np.float32))
-    os.truncate(path, path.stat().st_size // 2)
+    rows = np.ones((500, 64), np.float32)
+    path, folder = hdf5(tmp_path / "a.h5", one=rows), lmdb_of(tmp_path / "db", {"one": packed(rows)})
+    for file in (path, folder / "data.mdb"):
+        os.truncate(file, file.stat().st_size // 2)
     with pytest.raises(BrokenFeatures, match="a.h5: the file is cut short"):
         open_features(path)
-
-
-def test_an_lmdb_folder_cut_short_says_so(tmp_path: Path) -> None:
-    folder = lmdb_of(tmp_path / "db", {"one": packed(np.ones((500, 64), np.float32))})
-    os.truncate(folder / "data.mdb", (folder / "data.mdb").stat().st_size // 2)
     with pytest.raises(BrokenFeatures, match="cut short"):
         open_features(folder)
+
+
+def test_no_more_of_an_lmdb_folder_is_walked_through_than_it_can_hold(tmp_path: Path) -> None:
+    """Pages may lead to one another in endless ways."""
+    folder = lmdb_of(tmp_path / "db", dict.fromkeys("abc", b""))
+    walk(str(folder), 3 * LEAST)
+    with pytest.raises(ValueError, match="it leads to more than it holds"):
+        walk(str(folder), LEAST)
 
 
 def test_an_lmdb_folder_with_a_damaged_page_says_so(tmp_path: Path) -> None:
@@ -326,31 +313,18 @@ def test_an_lmdb_folder_with_a_damaged_page_says_so(tmp_path: Path) -> None:
     assert finding.trouble == "unreadable"
 
 
-def test_an_lmdb_folder_that_ends_its_reader_is_reported_as_damaged(tmp_path: Path) -> None:
+def test_an_lmdb_folder_that_ends_its_reader_is_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The length of a value is put up: it ends far behind the file."""
-    large = tmp_path / "db"
     message = packed(np.ones((500, 64), np.float32))
-    file = lmdb_of(large, {"one": message}) / "data.mdb"
-    content = file.read_bytes()
+    folder = lmdb_of(tmp_path / "db", {"one": message})
+    content = (folder / "data.mdb").read_bytes()
     offset = content.rindex(len(message).to_bytes(4, "little"))
-    file.write_bytes(content[:offset] + (len(content) - PAGE).to_bytes(4, "little") + content[offset + 4 :])
-    with open_features(large) as store, pytest.raises(BrokenFeatures, match="^db: it is damaged"):
+    longer = (len(content) - PAGE).to_bytes(4, "little")
+    (folder / "data.mdb").write_bytes(content[:offset] + longer + content[offset + 4 :])
+    with open_features(folder) as store, pytest.raises(BrokenFeatures, match="^db: it is damaged"):
         _ = store.width
-
-
-def test_no_more_of_an_lmdb_folder_is_walked_through_than_it_can_hold(tmp_path: Path) -> None:
-    """Pages may lead to one another in endless ways."""
-    folder = lmdb_of(tmp_path / "db", dict.fromkeys("abc", b""))
-    walk(str(folder), 3 * LEAST)
-    with pytest.raises(ValueError, match="it leads to more than it holds"):
-        walk(str(folder), LEAST)
-
-
-def test_opening_an_lmdb_folder_maps_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A page of the site may do so; who reads the rows has another process look through it first."""
-    folder = lmdb_of(tmp_path / "db", {"one": packed(ROWS)})
     monkeypatch.setattr(lmdb, "open", lambda *_, **__: pytest.fail("mapped"))
-    open_features(folder).close()
+    open_features(folder).close()  # a page of the site may do so: nothing is mapped
 
 
 def test_rows_on_a_damaged_page_of_an_lmdb_folder_say_so_by_name(tmp_path: Path) -> None:
@@ -370,20 +344,14 @@ def test_what_is_no_file_of_features_says_so(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("no")
     (tmp_path / "db").mkdir()
     (tmp_path / "db" / "data.mdb").write_bytes(b"junk" * 5000)
-    problems = {
-        "junk.h5": "not a readable HDF5",
-        "notes.txt": "neither",
-        "db": "not a readable LMDB",
-        "nothing": "no such",
-    }
-    for name, problem in problems.items():
+    problems = {"junk.h5": "not a readable HDF5", "notes.txt": "neither", "db": "not a readable LMDB"}
+    for name, problem in {**problems, "nothing": "no such"}.items():
         with pytest.raises(BrokenFeatures, match=problem):
             open_features(tmp_path / name)
 
 
-def test_an_empty_file_has_no_width(tmp_path: Path) -> None:
-    with open_features(hdf5(tmp_path / "a.h5")) as store, pytest.raises(BrokenFeatures, match="holds no features"):
-        _ = store.width
+def total(store: object) -> float:
+    return float(store.rows("one").sum())
 
 
 @pytest.mark.parametrize("start_method", ["fork", "spawn"])
@@ -391,43 +359,62 @@ def test_an_empty_file_has_no_width(tmp_path: Path) -> None:
 def test_another_process_reads_the_store_it_was_given(tmp_path: Path, start_method: str, form: str) -> None:
     path = hdf5(tmp_path / "a.h5", one=ROWS) if form == "hdf5" else lmdb_of(tmp_path / "db", {"one": packed(ROWS)})
     store = open_features(path)
-    correct = float(store.rows("one").sum())
     with multiprocessing.get_context(start_method).Pool(1) as pool:
-        assert pool.apply(total, (store,)) == correct
-    assert float(store.rows("one").sum()) == correct
+        assert pool.apply(total, (store,)) == total(store) == ROWS.sum()
 
 
-def total(store: object) -> float:
-    return float(store.rows("one").sum())
-
-
-def test_the_checksum_stays_with_the_content_not_with_the_path(tmp_path: Path) -> None:
-    first = open_features(hdf5(tmp_path / "a.h5", one=ROWS))
-    copy = tmp_path / "b.h5"
-    copy.write_bytes((tmp_path / "a.h5").read_bytes())
-    other = open_features(hdf5(tmp_path / "c.h5", one=ROWS + 1))
-    assert first.checksum() == open_features(copy).checksum() != other.checksum()
-
-
-def test_whatever_changes_in_a_large_file_changes_its_checksum(tmp_path: Path) -> None:
-    path = hdf5(tmp_path / "a.h5", **{f"{number:03d}": np.ones((40, 1024), np.float32) for number in range(30)})
+def checksum(path: Path) -> str:
     with open_features(path) as store:
-        before = {store.checksum()}
+        return store.checksum()
+
+
+def test_every_change_changes_the_checksum_which_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = hdf5(tmp_path / "a.h5", **{f"{number:03d}": np.ones((40, 1024), np.float32) for number in range(30)})
+    checksums = {checksum(path)}
     for number in range(30):
         with h5py.File(path, "r+") as file:
             file[f"{number:03d}"][:] = np.nan
         os.utime(path, ns=(number, number))  # clocks of file systems are slow
-        with open_features(path) as store:
-            before.add(store.checksum())
-    assert len(before) == 31
-
-
-def test_a_file_that_stays_is_read_once_for_its_checksum(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        checksums.add(checksum(path))
+    assert len(checksums) == 31
     path = hdf5(tmp_path / "a.h5", one=ROWS)
     digests: list[str] = []
     file_digest = hashlib.file_digest
     monkeypatch.setattr(hashlib, "file_digest", lambda *args: digests.append("read") or file_digest(*args))
-    for _ in range(2):
-        with open_features(path) as store:
-            assert store.checksum() == f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}"
+    assert checksum(path) == checksum(path) == f"sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}"
     assert digests == ["read"]
+
+
+GOOD = np.ones((4, 3), np.float32)
+
+
+def test_files_in_order_give_no_findings_and_every_trouble_is_found_with_its_names(tmp_path: Path) -> None:
+    video, subtitle = hdf5(tmp_path / "v.h5", a=GOOD, b=GOOD), hdf5(tmp_path / "s.h5", a=GOOD * 0, b=GOOD[:3])
+    progress: list[tuple[int, int]] = []
+    findings = check(
+        {"video": video, "subtitle": subtitle},
+        {"video": ["a", "b"], "subtitle": ["a", "b"]},
+        on_progress=lambda n_done, total: progress.append((n_done, total)),
+    )
+    assert findings == [] and progress == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    broken = GOOD.copy()
+    broken[1, 1] = np.inf
+    arrays = {"a": GOOD, "cube": GOOD[None], "empty": GOOD[:0], "inf": broken, "zero": GOOD * 0}
+    video, subtitle = hdf5(tmp_path / "v.h5", **arrays), hdf5(tmp_path / "s.h5", a=GOOD[:2])
+    findings = check({"video": video, "subtitle": subtitle}, {"video": [*arrays, "gone"], "subtitle": ["a"]})
+    names = {(one.kind, one.trouble): one.names for one in findings}
+    assert names == {
+        ("video", Trouble.SHAPE): ("cube",),
+        ("video", Trouble.EMPTY): ("empty",),
+        ("video", Trouble.NOT_FINITE): ("inf",),
+        ("video", Trouble.ZERO): ("zero",),
+        ("video", Trouble.MISSING): ("gone",),
+        ("subtitle", Trouble.LENGTH): ("a",),
+    }
+    assert {one.trouble for one in findings if not one.is_fatal} == {Trouble.ZERO, Trouble.LENGTH}
+    [finding] = check({"video": hdf5(tmp_path / "v.h5", a=GOOD)}, {"video": [f"v{i}" for i in range(50)]})
+    assert (finding.count, len(finding.names)) == (50, 20)
+    assert str(finding).startswith("video: no features: 50 (v0, v1") and str(finding).endswith("and 30 more)")
+    (tmp_path / "v.h5").write_bytes(b"junk")
+    [finding] = check({"video": tmp_path / "v.h5"}, {"video": ["a"]})
+    assert finding.trouble is Trouble.UNREADABLE and "v.h5" in finding.detail

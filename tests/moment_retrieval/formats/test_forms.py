@@ -7,7 +7,6 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from moment_retrieval import errors, jsonfiles
@@ -28,19 +27,19 @@ from moment_retrieval.records import JudgedMoment, QueryMoments, ScoredMoment
 from moment_retrieval.tables import JudgedTable, RunTable
 from tests.moment_retrieval.formats.truths import WRITERS
 
-TABULAR = [Form.TREC, Form.CSV, Form.PARQUET]
+TEXTS = ('A man\'s, "quote"', "Two\u2028lines")
+
+
 RUN = RunTable.from_queries(
     [
-        QueryMoments(
-            "house#0", 'A man\'s, "quote"', (ScoredMoment("house", 0.5, 2.25, 3.5), ScoredMoment("house", 1, 2, 1))
-        ),
-        QueryMoments("house#1", "Two\u2028lines", (ScoredMoment("house", 1e-7, 3.0000001, -2.0),)),
+        QueryMoments("house#0", TEXTS[0], (ScoredMoment("house", 0.5, 2.25, 3.5), ScoredMoment("house", 1, 2, 1))),
+        QueryMoments("house#1", TEXTS[1], (ScoredMoment("house", 1e-7, 3.0000001, -2.0),)),
     ]
 )
 TRUTH = JudgedTable.from_queries(
     [
-        QueryMoments("house#0", 'A man\'s, "quote"', (JudgedMoment("house", 0.5, 2.25, 1, 7, 90.5, "A man.", 0.5),)),
-        QueryMoments("house#1", "Two\u2028lines", (JudgedMoment("house", 1e-7, 3.0000001, 1, "x-1"),)),
+        QueryMoments("house#0", TEXTS[0], (JudgedMoment("house", 0.5, 2.25, 1, 7, 90.5, "A man.", 0.5),)),
+        QueryMoments("house#1", TEXTS[1], (JudgedMoment("house", 1e-7, 3.0000001, 1, "x-1"),)),
     ]
 )
 POOLS = PoolTruth(
@@ -56,7 +55,6 @@ def encoded(content: str | bytes) -> bytes:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Equal moments of equal queries in equal order."""
     return list(one) == list(other) and dict(one) == dict(other)
 
 
@@ -72,31 +70,14 @@ def test_a_run_is_read_as_it_was_written(form: Form, form_is_named: bool) -> Non
 @pytest.mark.parametrize("form", Form, ids=lambda form: form.value)
 @pytest.mark.parametrize("form_is_named", [True, False])
 def test_ground_truth_is_read_as_it_was_written(form: Form, form_is_named: bool) -> None:
+    def rows(table: Any) -> list[list[Any]]:
+        return [[m.video, m.start_s, m.end_s, m.relevance] for moments in table.values() for m in moments]
+
     data = encoded(WRITERS[form](POOLS if form is Form.MVMR else TRUTH))
     read = parse_ground_truth(data, form if form_is_named else None)
-    assert [[m.video, m.start_s, m.end_s, m.relevance] for rows in read.values() for m in rows] == [
-        [m.video, m.start_s, m.end_s, m.relevance] for rows in TRUTH.values() for m in rows
-    ]
-    assert list(read) == list(TRUTH)
+    assert (list(read), rows(read)) == (list(TRUTH), rows(TRUTH))
     if form is Form.TVR_RANKING:
         assert same(read, TRUTH)  # with pair ids, captions and all
-
-
-def test_lines_of_the_older_form_hold_several_queries_in_turns() -> None:
-    lines = [
-        json.dumps({"query_id": q, "query": f"q{q}", "video_name": "a", "timestamp": [s, 9], "relevance": s})
-        for q, s in ((1, 0), (2, 1), (1, 3))
-    ]
-    read = parse_ground_truth("\n".join(lines).encode())
-    assert {query_id: [m.start_s for m in rows] for query_id, rows in read.items()} == {"1": [0, 3], "2": [1]}
-    assert read.lines == (1, 2)
-
-
-def test_a_run_of_json_lines_is_read() -> None:
-    assert same(
-        parse_run(b'{"query_id": 5, "predictions": [["a", 1, 2, 3]]}\n\n{"query_id": 6, "predictions": []}'),
-        RunTable.from_moments({"5": [ScoredMoment("a", 1, 2, 3)], "6": []}),
-    )
 
 
 @pytest.mark.parametrize(("video", "word"), [("a b", "a%20b"), ("100%", "100%25"), ("a\tb", "a%09b"), ("é_b", "é_b")])
@@ -105,29 +86,32 @@ def test_a_video_whose_name_is_no_word_is_one_in_trec(video: str, word: str) -> 
     text = CODECS[Form.TREC].write_run(run)
     assert text == f"1 Q0 {word}:0.0-1.0 1 1.0 momentjudge\n"
     assert parse_run(text.encode(), Form.TREC)["1"] == run["1"]
+    assert trec.parsed("50%off%FF:0-1") == ("50%off%FF", 0.0, 1.0)  # no escape
 
 
-def test_what_is_no_escape_in_trec_stays() -> None:
-    assert trec.parsed("50%off%FF:0-1") == ("50%off%FF", 0.0, 1.0)
-
-
-def test_the_order_of_a_trec_run_is_that_of_its_scores() -> None:
+def test_the_order_of_trec_is_that_of_scores_and_of_csv_that_of_lines_or_ranks() -> None:
     rows = "1 Q0 a:0-1 9 0.5 x\n1 Q0 b:0-1 2 0.9 x\n2 Q0 c:0-1 1 1 x\n1 Q0 d:0.5-1.25 3 0.5 x\n"
     read = parse_run(rows.encode())
     assert [m.video for m in read["1"]] == ["b", "d", "a"]  # equal scores by rank
-
-
-def test_the_order_of_csv_is_that_of_its_lines_or_ranks() -> None:
+    lines = b'{"query_id": 5, "predictions": [["a", 1, 2, 3]]}\n\n{"query_id": 6, "predictions": []}'
+    assert same(parse_run(lines), RunTable.from_moments({"5": [ScoredMoment("a", 1, 2, 3)], "6": []}))
     head, rows = "score,query_id,end,start,video_name", "1,q,1,0,a\n5,q,1,0,b\n"
     assert [m.video for m in parse_run(f"{head}\n{rows}".encode())["q"]] == ["a", "b"]
     ranked = "\n".join(f"{row},{rank}" for row, rank in zip(rows.split(), "21", strict=True))
     assert [m.video for m in parse_run(f"{head},rank\n{ranked}".encode())["q"]] == ["b", "a"]
 
 
-def test_types_of_queries_survive_in_csv_parquet_and_tvr() -> None:
+def test_types_of_queries_survive_and_frames_of_mvmr_become_seconds() -> None:
     typed = JudgedTable(TRUTH.query_ids, TRUTH.offsets, TRUTH.spans, TRUTH.weights, TRUTH.texts, kinds=("vt", "t"))
     for form in (Form.CSV, Form.PARQUET, Form.TVR):
         assert parse_ground_truth(encoded(WRITERS[form](typed))).kinds == ("vt", "t")
+    video = {"fps": 10, "num_frames": 300, "timestamps": [[10, 400]], "sentences": ["s"]}
+    video |= {"pos_moments": [[["b", "t", [5, 10]]]], "retrieval_pool": [["a", "b"]]}
+    other = {"fps": 5, "num_frames": 10, "timestamps": [], "sentences": [], "pos_moments": [], "retrieval_pool": []}
+    truth = parse_ground_truth(json.dumps({"a": video, "b": other}).encode())
+    assert isinstance(truth, PoolTruth)
+    assert [(m.video, m.start_s, m.end_s) for m in truth["a#0"]] == [("a", 1, 30), ("b", 1, 2)]
+    assert (truth.pools, truth.durations_s) == ((("a", "b"),), {"a": 30.0, "b": 2.0})
 
 
 @pytest.mark.parametrize("task", ["SVMR", "VR"])
@@ -141,42 +125,17 @@ def test_one_task_of_a_tvr_submission_is_read(task: str) -> None:
 
 
 def test_saliency_of_clips_is_read_and_written() -> None:
-    line = {
-        "qid": 1,
-        "query": "q",
-        "vid": "v",
-        "duration": 7,
-        "relevant_windows": [[2, 6]],
-        "relevant_clip_ids": [1, 2],
-        "saliency_scores": [[1, 2, 3], [4, 0, 0]],
-    }
+    line = {"qid": 1, "query": "q", "vid": "v", "duration": 7, "relevant_windows": [[2, 6]]}
+    line |= {"relevant_clip_ids": [1, 2], "saliency_scores": [[1, 2, 3], [4, 0, 0]]}
     truth = parse_ground_truth(json.dumps(line).encode())
-    assert isinstance(truth, HighlightTruth)
-    assert truth.saliency[0].tolist() == [[0, 0, 0], [1, 2, 3], [4, 0, 0]]
     again = parse_ground_truth(encoded(WRITERS[Form.QVHIGHLIGHTS](truth)))
-    assert isinstance(again, HighlightTruth)
-    np.testing.assert_array_equal(again.saliency[0], truth.saliency[0])
-    run = parse_run(
-        b'{"qid": 1, "vid": "v", "pred_relevant_windows": [[2, 6, 0.5]], "pred_saliency_scores": [0.5, -1]}'
-    )
+    for table in (truth, again):
+        assert isinstance(table, HighlightTruth)
+        assert table.saliency[0].tolist() == [[0, 0, 0], [1, 2, 3], [4, 0, 0]]
+    row = {"qid": 1, "vid": "v", "pred_relevant_windows": [[2, 6, 0.5]], "pred_saliency_scores": [0.5, -1]}
+    run = parse_run(json.dumps(row).encode())
     assert isinstance(run, HighlightRun)
     assert encoded(CODECS[Form.QVHIGHLIGHTS].write_run(run)) and run.saliency[0].tolist() == [0.5, -1]
-
-
-def test_frames_of_mvmr_become_seconds_and_golden_moments_end_with_their_video() -> None:
-    video = {
-        "fps": 10,
-        "num_frames": 300,
-        "timestamps": [[10, 400]],
-        "sentences": ["s"],
-        "pos_moments": [[["b", "t", [5, 10]]]],
-        "retrieval_pool": [["a", "b"]],
-    }
-    other = {"fps": 5, "num_frames": 10, "timestamps": [], "sentences": [], "pos_moments": [], "retrieval_pool": []}
-    truth = parse_ground_truth(json.dumps({"a": video, "b": other}).encode())
-    assert isinstance(truth, PoolTruth)
-    assert [(m.video, m.start_s, m.end_s) for m in truth["a#0"]] == [("a", 1, 30), ("b", 1, 2)]
-    assert (truth.pools, truth.durations_s) == ((("a", "b"),), {"a": 30.0, "b": 2.0})
 
 
 @pytest.mark.parametrize("name", ["run.json", "run.json.gz"])
@@ -195,34 +154,13 @@ def zipped(*names: str, content: bytes = b"[]") -> bytes:
     return out.getvalue()
 
 
-def test_a_zip_archive_of_one_file_is_read_and_one_of_two_is_refused() -> None:
+def test_a_zip_archive_of_one_file_is_read_and_what_a_form_cannot_hold_is_not_written() -> None:
     data = encoded(CODECS[Form.TVR_RANKING].write_run(RUN))
     assert same(parse_run(zipped("folder/", "folder/run.json", content=data)), RUN)
     with pytest.raises(errors.MalformedFile, match="must hold one file, it holds 2: a.json, b.json"):
         parse_run(zipped("a.json", "b.json"))
     with pytest.raises(errors.MalformedFile, match="a broken archive"):
         parse_run(zipped("a.json")[:20])
-
-
-@pytest.mark.parametrize("pack", [gzip.compress, lambda data: zipped("run.json", content=data)])
-def test_a_bomb_is_refused_before_it_is_unpacked(pack: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jsonfiles, "MAX_BYTES", 1024 * 1024)
-    bomb = pack(b" " * 50 * 1024 * 1024)
-    assert len(bomb) < 100_000
-    with pytest.raises(errors.UnreadableFile, match="larger than 1 MiB"):
-        parse_run(bomb)
-
-
-def test_a_huge_file_is_refused_after_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jsonfiles, "MAX_BYTES", 1024 * 1024)
-    path = tmp_path / "run.json"
-    with path.open("wb") as file:
-        file.truncate(2 * 1024**3)  # a hole: it takes no room
-    with pytest.raises(errors.UnreadableFile, match=r"run\.json: larger than 1 MiB"):
-        read_run(path)
-
-
-def test_what_a_form_cannot_hold_is_not_written() -> None:
     two = RunTable.from_moments({"1": [ScoredMoment("a", 0, 1, 1), ScoredMoment("b", 0, 1, 1)]})
     with pytest.raises(errors.NotWritable, match="query 1 has moments of several videos"):
         CODECS[Form.QVHIGHLIGHTS].write_run(two)
@@ -230,3 +168,16 @@ def test_what_a_form_cannot_hold_is_not_written() -> None:
         CODECS[Form.TREC].write_run(RunTable.from_moments({"a b": [ScoredMoment("a", 0, 1, 1)]}))
     with pytest.raises(errors.NotWritable, match="query 1 is not called video#number"):
         CODECS[Form.MVMR].write_run(RunTable.from_moments({"1": []}))
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lambda data: zipped("run.json", content=data)])
+def test_a_bomb_is_refused_before_it_is_unpacked(pack: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jsonfiles, "MAX_BYTES", 1024 * 1024)
+    bomb = pack(b" " * 50 * 1024 * 1024)
+    assert len(bomb) < 100_000
+    with pytest.raises(errors.UnreadableFile, match="larger than 1 MiB"):
+        parse_run(bomb)
+    with (tmp_path / "run.json").open("wb") as file:
+        file.truncate(2 * 1024**3)  # a hole: it takes no room
+    with pytest.raises(errors.UnreadableFile, match=r"run\.json: larger than 1 MiB"):
+        read_run(tmp_path / "run.json")

@@ -2,7 +2,6 @@
 
 import io
 import json
-from collections.abc import Callable
 
 import pyarrow
 import pytest
@@ -13,13 +12,8 @@ from moment_retrieval.formats import Form, parquet, parse_run
 from moment_retrieval.limited import Limits
 from tests.mutations import mutated
 
-COLUMNS = {
-    "query_id": ["7", "7", "8"],
-    "video_name": ["a", "b", "a"],
-    "start": [0.0, 1.0, 2.0],
-    "end": [1.0, 2.0, 3.5],
-    "score": [0.5, 0.25, 1.0],
-}
+COLUMNS = {"query_id": ["7", "7", "8"], "video_name": ["a", "b", "a"]}
+COLUMNS |= {"start": [0.0, 1.0, 2.0], "end": [1.0, 2.0, 3.5], "score": [0.5, 0.25, 1.0]}
 
 
 def parquet_of(compression: str = "none", **columns: object) -> bytes:
@@ -52,39 +46,30 @@ def with_claims(content: bytes, claimed: int) -> bytes:
 
 
 def test_a_text_that_unpacks_to_more_than_the_file_says_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """33 kB took four gigabytes of the worker."""
+    """33 kB took four gigabytes of the worker; what the file says itself is believed where it is too much."""
     monkeypatch.setattr(parquet, "LIMITS", Limits(memory_mb=256, cpu_s=60))
-    long = "a" * (200 * 2**20)
-    content = with_claims(parquet_of("zstd", query=["", "", long]), 1000)
+    content = with_claims(parquet_of("zstd", query=["", "", "a" * (200 * 2**20)]), 1000)
     assert len(content) < 2**16
     with pytest.raises(UnreadableFile, match="^reading it takes more than 256 MB of memory, and was stopped$"):
         parse_run(content, Form.PARQUET)
-
-
-def test_what_the_file_says_itself_is_believed_where_it_is_too_much() -> None:
     content = with_claims(parquet_of("zstd", query=["", "", "a" * 2**16]), 257 * 2**20)
     with pytest.raises(UnreadableFile, match="^larger than 256 MiB$"):
         parse_run(content, Form.PARQUET)
 
 
-def cut_in_the_middle(content: bytes) -> bytes:
-    return content[:40] + content[80:]
-
-
-def with_a_broken_page(content: bytes) -> bytes:
-    return content[:4] + b"\xff" * 16 + content[20:]
-
-
-def without_utf8(content: bytes) -> bytes:
-    return content.replace(b"\x01\x00\x00\x00b", b"\x01\x00\x00\x00\xff")
-
-
-@pytest.mark.parametrize("break_", [cut_in_the_middle, with_a_broken_page, without_utf8])
-def test_what_is_broken_is_a_malformed_file(break_: Callable[[bytes], bytes]) -> None:
-    content = break_(parquet_of())
-    with pytest.raises(MalformedFile, match="^not Parquet: ") as raised:
-        parse_run(content, Form.PARQUET)
-    assert str(raised.value).isprintable()
+def test_what_is_broken_is_a_malformed_file_and_mutations_are_read_or_refused() -> None:
+    content = parquet_of()
+    shorter, broken_page = content[:40] + content[80:], content[:4] + b"\xff" * 16 + content[20:]
+    for damaged in (shorter, broken_page, content.replace(b"\x01\x00\x00\x00b", b"\x01\x00\x00\x00\xff")):
+        with pytest.raises(MalformedFile, match="^not Parquet: ") as raised:
+            parse_run(damaged, Form.PARQUET)
+        assert str(raised.value).isprintable()
+    request = {"needed": list(COLUMNS), "optional": [], "texts": ["query_id", "video_name"]}
+    head = json.dumps(request).encode() + b"\n"
+    seeds = [parquet_of(compression) for compression in ("none", "snappy", "gzip", "zstd")]
+    for content in mutated(seeds, 300):
+        out = io.BytesIO()
+        parquet.serve(io.BytesIO(head + content), out)
 
 
 @pytest.mark.parametrize(
@@ -102,18 +87,5 @@ def test_what_is_broken_is_a_malformed_file(break_: Callable[[bytes], bytes]) ->
 def test_columns_of_other_types_are_refused_by_name(columns: dict[str, object], problem: str) -> None:
     with pytest.raises(InvalidRecord, match=f"^{problem}$"):
         parse_run(parquet_of(**columns), Form.PARQUET)
-
-
-def test_numbers_as_texts_and_ids_as_numbers_are_read() -> None:
-    table = parse_run(parquet_of(query_id=[7, 7, 8], start=["0", "1", "2"]), Form.PARQUET)
+    table = parse_run(parquet_of(query_id=[7, 7, 8], start=["0", "1", "2"]), Form.PARQUET)  # these are read
     assert table.query_ids == ("7", "8") and table.spans.start_s.tolist() == [0.0, 1.0, 2.0]
-
-
-def test_mutations_are_read_or_refused() -> None:
-    """In this process: what is asked here is that nothing else comes out than what the child may say."""
-    request = {"needed": list(COLUMNS), "optional": [], "texts": ["query_id", "video_name"]}
-    head = json.dumps(request).encode() + b"\n"
-    seeds = [parquet_of(compression) for compression in ("none", "snappy", "gzip", "zstd")]
-    for content in mutated(seeds, 300):
-        out = io.BytesIO()
-        parquet.serve(io.BytesIO(head + content), out)

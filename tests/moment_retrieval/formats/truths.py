@@ -15,20 +15,13 @@ from moment_retrieval.tables import JudgedTable
 
 
 def tvr(judged: JudgedTable) -> str:
-    """One line for each query."""
     rows = []
     for number, query_id in enumerate(judged.query_ids):
         (moment,) = judged[query_id]
-        rows.append(
-            {
-                "vid_name": moment.video,
-                **({} if moment.duration_s is None else {"duration": moment.duration_s}),
-                "ts": [moment.start_s, moment.end_s],
-                "desc": judged.texts[number] if judged.texts else "",
-                "type": judged.kinds[number] if judged.kinds else "v",
-                "desc_id": written_id(query_id),
-            }
-        )
+        row = {"vid_name": moment.video, "duration": moment.duration_s, "ts": [moment.start_s, moment.end_s]}
+        row |= {"desc": judged.texts[number] if judged.texts else ""}
+        row |= {"type": judged.kinds[number] if judged.kinds else "v", "desc_id": written_id(query_id)}
+        rows.append({name: value for name, value in row.items() if value is not None})
     return json_lines(rows)
 
 
@@ -48,7 +41,6 @@ def qvhighlights(judged: JudgedTable) -> str:
 
 
 def mvmr(judged: JudgedTable) -> str:
-    """Ground truth with times in seconds."""
     assert isinstance(judged, PoolTruth)
     keys = ("timestamps", "sentences", "pos_moments", "retrieval_pool")
     videos: dict[str, dict[str, Any]] = {

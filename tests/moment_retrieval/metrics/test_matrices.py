@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ def oracle() -> Any:
     return json.loads((SVR / "metrics_oracle.json").read_text())
 
 
-def test_ndcg_by_hand() -> None:
+def test_ndcg_and_ranks_by_hand() -> None:
     similarity, relevance = np.array([[0.1, 0.9, 0.5]]), np.array([[1.0, 0.0, 0.5]])
     v2t, t2v = semantic_ndcg(similarity, relevance, gain=Gain.LINEAR)
     assert v2t.tolist() == [pytest.approx((0.5 / math.log2(3)) / (1 + 0.5 / math.log2(3)))]  # cutoff 2
@@ -31,9 +32,6 @@ def test_ndcg_by_hand() -> None:
     exponential, _ = semantic_ndcg(similarity, relevance)
     half = math.sqrt(2) - 1
     assert exponential.tolist() == [pytest.approx((half / math.log2(3)) / (1 + half / math.log2(3)))]
-
-
-def test_ranks_by_hand() -> None:
     similarity = np.array([[0.9, 0.5, 0.5], [0.2, 0.5, 0.1]])
     v2t, t2v = instance_ranks(similarity, [0, 1, 0])
     assert t2v.tolist() == [0, 0.5, 0]  # the second caption is as near to both videos
@@ -42,26 +40,23 @@ def test_ranks_by_hand() -> None:
     assert masked.tolist() == [0.5, 0]
 
 
+TWO_BY_THREE = np.zeros((2, 3))
+
+
 @pytest.mark.parametrize(
-    ("owners", "message"),
+    ("call", "error", "message"),
     [
-        ([0, 0, 0], "video 1 has no caption"),
-        ([0, 1, 2], "a caption is of video 2, there are 2"),
-        ([0, 1], "the video of each of 3 captions"),
+        (lambda: instance_ranks(TWO_BY_THREE, [0, 0, 0]), InvalidRecord, "video 1 has no caption"),
+        (lambda: instance_ranks(TWO_BY_THREE, [0, 1, 2]), InvalidRecord, "a caption is of video 2, there are 2"),
+        (lambda: instance_ranks(TWO_BY_THREE, [0, 1]), InvalidRecord, "the video of each of 3 captions"),
+        (lambda: semantic_ndcg(TWO_BY_THREE[:, :2], TWO_BY_THREE), InvalidRecord, r"got \(2, 2\) and \(2, 3\)"),
+        (lambda: semantic_ndcg(np.array([[0], [np.nan]]), TWO_BY_THREE[:, :1]), InvalidRecord, "row 2, column 1: s"),
+        (lambda: semantic_ndcg(TWO_BY_THREE, TWO_BY_THREE), EmptyFile, "nothing is relevant"),
     ],
 )
-def test_owners_that_fit_no_matrix_are_refused(owners: list[int], message: str) -> None:
-    with pytest.raises(InvalidRecord, match=message):
-        instance_ranks(np.zeros((2, 3)), owners)
-
-
-def test_matrices_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(InvalidRecord, match=r"two matrices of one shape, got \(2, 2\) and \(2, 3\)"):
-        semantic_ndcg(np.zeros((2, 2)), np.zeros((2, 3)))
-    with pytest.raises(InvalidRecord, match="row 2, column 1: similarity must be finite, got nan"):
-        semantic_ndcg(np.array([[0.0], [np.nan]]), np.zeros((2, 1)))
-    with pytest.raises(EmptyFile, match="nothing is relevant"):
-        semantic_ndcg(np.zeros((2, 2)), np.zeros((2, 2)))
+def test_what_does_not_fit_is_refused(call: Callable[[], object], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        call()
 
 
 def matrices(name: str) -> tuple[Any, Any, float]:

@@ -13,7 +13,7 @@ TRUTH = b"""[{"query_id": 1, "relevant_moment": [{"video_name": "a", "timestamp"
 """
 
 
-def test_every_oddity_has_its_sentence() -> None:
+def test_every_oddity_has_its_sentence_and_nothing_odd_gives_none() -> None:
     assert remarks(parse_run(RUN, strict=False), parse_ground_truth(TRUTH), depth=5) == (
         "repeated predictions, which find their moment claimed: 2, first in line 2, query 2, prediction 4",
         "predictions without length, which overlap nothing: 1, first in line 2, query 2, prediction 3",
@@ -23,21 +23,12 @@ def test_every_oddity_has_its_sentence() -> None:
         "judged moments without length, which nothing finds: 1, first in line 1, query 1, moment 1",
         "queries without a relevant moment, which score 0: 2, first 2",
     )
-
-
-def test_videos_of_other_names_are_reported() -> None:
     run = parse_run(b'[{"query_id": 1, "predictions": [["a.mp4", 0, 1, 1]]}]')
     first, *_ = remarks(run, parse_ground_truth(TRUTH))
     assert first == "none of the run's videos is in the ground truth: are they called alike?"
-
-
-def test_nothing_odd_gives_no_warning() -> None:
     run = parse_run(b'[{"query_id": 1, "predictions": [["a", 0, 1, 1], ["a", 0, 1.5, 1], ["b", 0, 1, 1]]}]')
     truth = parse_ground_truth(TRUTH.split(b",\n")[0].replace(b"[1, 1]", b"[1, 2]") + b"]")
     assert remarks(run, truth, depth=40) == ()
-
-
-def test_times_outside_the_video_are_reported_with_the_furthest() -> None:
     run = parse_run(
         b'[{"query_id": 1, "predictions": [["a", 0, 10.005, 1], ["a", 9, 11.5, 1], ["a", 12, 13.2, 1]]},\n'
         b' {"query_id": 2, "predictions": [["b", -0.5, 99, 1]]}]'

@@ -23,35 +23,20 @@ RUN = RunTable.from_moments(
 
 
 def values(gain: Gain = Gain.EXPONENTIAL, *, by_video: bool = False) -> dict[str, float]:
-    """Of the first query."""
     return plain(RUN, JUDGED, measures=["nDCG@10", "AP", "P@2", "R@2"], gain=gain, by_video=by_video).per_query["1"]
 
 
-def test_by_hand() -> None:
+def test_by_hand_and_what_is_refused() -> None:
     exponential = (3 + 15 / math.log2(5)) / (15 + 3 / math.log2(3))
     linear = (2 + 4 / math.log2(5)) / (4 + 2 / math.log2(3))
     assert values() == pytest.approx({"nDCG@10": exponential, "AP": (1 + 2 / 4) / 2, "P@2": 0.5, "R@2": 0.5})
     assert values(Gain.LINEAR)["nDCG@10"] == pytest.approx(linear)
-
-
-def test_by_video() -> None:
-    assert values(by_video=True) == pytest.approx(
-        {"nDCG@10": (3 + 15 / math.log2(3)) / (15 + 3 / math.log2(3)), "AP": 1.0, "P@2": 1.0, "R@2": 1.0}
-    )
-
-
-def test_what_finds_nothing_counts_zero() -> None:
+    of_videos = (3 + 15 / math.log2(3)) / (15 + 3 / math.log2(3))
+    assert values(by_video=True) == pytest.approx({"nDCG@10": of_videos, "AP": 1.0, "P@2": 1.0, "R@2": 1.0})
     scores = plain(RunTable.from_moments({"2": RUN["2"]}), JUDGED)
-    assert set(scores.mean.values()) == {0.0}
-    assert scores.missing == ("1", "3")
-
-
-def test_a_measure_that_nobody_knows_is_refused() -> None:
+    assert (set(scores.mean.values()), scores.missing) == ({0.0}, ("1", "3"))
     for name in ("Magic@10", "nDCG@@", "import os"):
         with pytest.raises(InvalidCutoff, match="ir_measures knows no measure"):
             plain(RUN, JUDGED, measures=[name])
-
-
-def test_fractions_of_relevance_are_refused() -> None:
     with pytest.raises(InvalidRecord, match="whole numbers"):
         plain(RunTable.from_moments({}), JudgedTable.from_moments({"1": [JudgedMoment("a", 0, 1, 1.5)]}))

@@ -28,34 +28,22 @@ def truth_of(*pools: list[str]) -> PoolTruth:
 
 
 def test_rank_by_hand() -> None:
-    run = RunTable.from_moments(
-        {
-            "a#0": [
-                ScoredMoment("c", 0, 10, 0.9),  # not in the pool
-                ScoredMoment("a", 12, 20, 0.8),
-                ScoredMoment("b", 5, 9, 0.5),  # the second positive
-                ScoredMoment("a", 11, 20, 0.7),  # too near to a better one
-            ]
-        }
-    )
+    in_no_pool, near_a_better_one = ScoredMoment("c", 0, 10, 0.9), ScoredMoment("a", 11, 20, 0.7)
+    moments = [in_no_pool, ScoredMoment("a", 12, 20, 0.8), ScoredMoment("b", 5, 9, 0.5), near_a_better_one]
+    run = RunTable.from_moments({"a#0": moments})  # the third is the second positive
     scores = rank_in_pool(run, truth_of(["a", "b"], ["a"]), ns=[1, 2, 50], ms=[0.5])
     assert scores.mean == {RankMeasure(1, 0.5): 0.0, RankMeasure(2, 0.5): 1.0, RankMeasure(50, 0.5): 1.0}
     assert (scores.query_ids, scores.facts["left out"]) == (("a#0",), "1 (shorter pool)")
     assert len(candidates(run, truth_of(["a", "b"]), NMS).weights) == 2
     without_nms = rank_in_pool(run, truth_of(["a", "b"]), ns=[2], ms=[0.5], nms=None)
     assert without_nms.mean == {RankMeasure(2, 0.5): 0.0}
-
-
-def test_a_query_without_candidates_is_a_miss() -> None:
-    scores = rank_in_pool(RunTable.from_moments({}), truth_of(["a", "b"]), ns=[1], ms=[0.5])
+    nothing = RunTable.from_moments({})
+    scores = rank_in_pool(nothing, truth_of(["a", "b"]), ns=[1], ms=[0.5])
     assert (scores.mean, scores.missing) == ({RankMeasure(1, 0.5): 0.0}, ("a#0",))
-
-
-def test_what_has_no_pools_is_refused() -> None:
     with pytest.raises(InvalidRecord, match="needs ground truth with the pool of each query"):
-        rank_in_pool(RunTable.from_moments({}), JudgedTable.from_moments({"1": []}))  # type: ignore[arg-type]
+        rank_in_pool(nothing, JudgedTable.from_moments({"1": []}))  # type: ignore[arg-type]
     with pytest.raises(EmptyFile):
-        rank_in_pool(RunTable.from_moments({}), PoolTruth.from_moments({}))
+        rank_in_pool(nothing, PoolTruth.from_moments({}))
 
 
 def cosine(one: Any, other: Any) -> Any:
@@ -78,10 +66,8 @@ def planted_run(videos: dict[str, Any], config: dict[str, Any]) -> RunTable:
                 overlap = 1 / (1 + np.exp(-10 * cosine(maps["map2d_iou"][index], maps[f"sent_iou/{number}"][query])))
                 score = (likeness ** config["pow"] * overlap).astype(np.float32)
                 step = np.float32(videos[other]["duration"]) / clips
-                cells = zip(
-                    begin * step, (end + 1) * step, score[begin, end], maps["map2d"][index][0][begin, end], strict=True
-                )
-                rows += [ScoredMoment(other, float(s), float(e), float(v)) for s, e, v, _ in cells if v]
+                cells = zip(begin * step, (end + 1) * step, score[begin, end], strict=True)
+                rows += [ScoredMoment(other, float(s), float(e), float(v)) for s, e, v in cells if v]
             queries[query_name(name, query)] = rows
     return RunTable.from_moments(queries)
 
@@ -119,7 +105,5 @@ def test_the_published_ground_truth_is_read(name: str, videos: int, queries: int
     assert (len(truth.durations_s), len(truth)) == (videos, queries)
     scores = rank_in_pool(RunTable.from_moments({}), truth, ns=[1], ms=[0.5])
     assert (len(scores.query_ids), scores.facts["left out"]) == (n_scored, f"{queries - n_scored} (shorter pool)")
-    ends = (
-        truth.spans.end_s <= np.array([truth.durations_s[video] for video in truth.spans.names])[truth.spans.video] + 1
-    )
-    assert ends.mean() > 0.99
+    durations_s = np.array([truth.durations_s[video] for video in truth.spans.names])
+    assert (truth.spans.end_s <= durations_s[truth.spans.video] + 1).mean() > 0.99

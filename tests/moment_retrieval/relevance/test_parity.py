@@ -35,34 +35,29 @@ def between_all(reader: Reader) -> NDArray[np.float64]:
     return relevance
 
 
-def test_the_stop_words_are_those_of_the_script() -> None:
+def test_stop_words_words_and_parts_of_speech() -> None:
     assert stop_words() == frozenset(read_reference("stop_words_spacy_3.8.json"))
     for row in read_reference("captions60.json"):
         assert BagOfWords(OFFICIAL).read(row["narration"]) == (frozenset(row["non_stop_words"]),)
+    assert_equals(between_all(BagOfWords(OFFICIAL)), "BoW")
+    assert_equals(between_all(BagOfWords(CLEAN)), "BoW_clean")
+    assert_equals(between_all(PartOfSpeech(tags(), OFFICIAL)), "PoS")
 
 
-@pytest.mark.parametrize(("how", "name"), [(OFFICIAL, "BoW"), (CLEAN, "BoW_clean")])
-def test_bag_of_words(how: Normalisation, name: str) -> None:
-    assert np.abs(between_all(BagOfWords(how)) - matrix("relevance60.npz", name)).max() < EXACT
+def assert_equals(relevance: NDArray[np.float64], name: str) -> None:
+    assert np.abs(relevance - matrix("relevance60.npz", name)).max() < EXACT
 
 
-def test_part_of_speech() -> None:
-    assert np.abs(between_all(PartOfSpeech(tags(), OFFICIAL)) - matrix("relevance60.npz", "PoS")).max() < EXACT
-
-
-def test_synsets_of_wordnet(wordnet: WordNet) -> None:
+def test_synsets_of_wordnet_and_meteor(wordnet: WordNet) -> None:
     reader = Synsets(tags(), WordNetSenses(wordnet, VERB), WordNetSenses(wordnet, NOUN), OFFICIAL)
     for row in read_reference("captions60.json"):
         verbs, nouns = reader.read(row["narration"])
         assert verbs == set(row["synset_verbs_nltk3104"])
         assert nouns == set(row["synset_nouns_nltk3104"])
-    assert np.abs(between_all(reader) - matrix("relevance60.npz", "SYN_nltk3104")).max() < EXACT
-
-
-def test_meteor(wordnet: WordNet) -> None:
+    assert_equals(between_all(reader), "SYN_nltk3104")
     texts = [text.lower().split() for text in captions60()]
     relevance = np.array([[meteor(one, other, wordnet) for other in texts] for one in texts])
-    assert np.abs(relevance - matrix("relevance60.npz", "MET_nltk3104")).max() < EXACT
+    assert_equals(relevance, "MET_nltk3104")
 
 
 @pytest.mark.slow

@@ -3,20 +3,20 @@
 import json
 import math
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 from moment_retrieval.cli import main
 from moment_retrieval.errors import MissingFeatures, ScoringError
 from moment_retrieval.features import open_features
 from moment_retrieval.index import Index
-from moment_retrieval.searching.queries import Answer, UnknownWords, Words, WordsBy
+from moment_retrieval.searching.queries import Answer, Hit, UnknownWords, Words, WordsBy, folded
 from moment_retrieval.searching.searchers import CandidateSearcher, CorpusSearcher
-from tests.moment_retrieval.training.tiny import experiment
+from tests.moment_retrieval.threads import one_thread
+from tests.moment_retrieval.training.tiny import experiment, write_json
 
 
 class Spoken(Words):
@@ -37,17 +37,13 @@ class Spoken(Words):
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """XML and ReLoCLNet trained, and a CONQUER that looks at the best videos of XML."""
-    folder = tmp_path_factory.mktemp("searching")
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    for baseline in ("xml", "reloclnet"):
-        assert main(["train", str(experiment(folder, baseline, epochs=1))]) == 0
-    first = {"source": "checkpoint", "path": "../xml"}
-    assert main(["train", str(experiment(folder, "conquer", epochs=1, candidates=first))]) == 0
-    yield folder
-    torch.set_num_threads(threads)
+    folder, first = tmp_path_factory.mktemp("searching"), {"source": "checkpoint", "path": "../xml"}
+    with one_thread():
+        for baseline, more in (("xml", {}), ("reloclnet", {}), ("conquer", {"candidates": first})):
+            assert main(["train", str(experiment(folder, baseline, epochs=1, **more))]) == 0
+    return folder
 
 
 @pytest.fixture
@@ -87,7 +83,7 @@ def test_a_score_is_the_product_of_its_explanation(baseline: str, folder: Path) 
         assert sum(why.start) == pytest.approx(1, abs=1e-4) and len(why.start) == len(why.end)
 
 
-def test_conquer_gives_the_scores_of_its_candidates(folder: Path) -> None:
+def test_conquer_gives_the_scores_of_its_candidates_and_answers_are_folded_and_travel(folder: Path) -> None:
     conquer, xml = searcher(folder, "conquer"), searcher(folder, "xml")
     answer, first = conquer.answer("5003", 12), xml.answer("5003", 100, every=True)
     shared = answer.videos.keys() & first.videos.keys()
@@ -95,35 +91,25 @@ def test_conquer_gives_the_scores_of_its_candidates(folder: Path) -> None:
     for name in shared:
         assert answer.videos[name].seen == pytest.approx(first.videos[name].seen, rel=1e-4)
         assert sum(answer.videos[name].start) == pytest.approx(1, abs=1e-4)
-
-
-def test_moments_that_overlap_a_better_one_are_folded(folder: Path) -> None:
     xml = searcher(folder, "xml")
     once, every = xml.answer("5003", 12), xml.answer("5003", 12, every=True)
     assert once.hits[0].span == every.hits[0].span and once.hits[0].folded > 0 == every.hits[0].folded
     assert len({hit.video for hit in once.hits}) >= len({hit.video for hit in every.hits})
-
-
-def test_an_answer_travels_as_json(folder: Path) -> None:
     answer = searcher(folder, "xml").answer("5003", 12)
     assert Answer.of(json.loads(json.dumps(answer.as_dict()))) == answer
 
 
 class TestTheSavedIndex:
-    def test_is_made_once(self, copied: Path) -> None:
+    def test_is_made_once_and_anew_where_it_is_spoilt_or_of_other_weights(self, copied: Path) -> None:
+        saved, features = copied / "xml" / "search", (copied / "video.h5").read_bytes()
         first = searcher(copied, "xml").answer("5003", 12)
         (copied / "video.h5").unlink()
         assert searcher(copied, "xml").answer("5003", 12).hits == first.hits
-
-    def test_is_made_anew_where_it_is_spoilt(self, copied: Path) -> None:
-        first = searcher(copied, "xml").answer("5003", 12)
-        (copied / "xml" / "search" / "index.safetensors").write_bytes(b"cut short")
+        (copied / "video.h5").write_bytes(features)
+        (saved / "index.safetensors").write_bytes(b"cut short")
         assert searcher(copied, "xml").answer("5003", 12).hits == first.hits
-        assert len(Index.load(copied / "xml" / "search" / "index.safetensors")) == 12
-
-    def test_is_made_anew_for_other_weights(self, copied: Path) -> None:
-        searcher(copied, "xml")
-        about = copied / "xml" / "search" / "index.json"
+        assert len(Index.load(saved / "index.safetensors")) == 12
+        about = saved / "index.json"
         about.write_text(json.dumps({**json.loads(about.read_text()), "weights": "others"}))
         searcher(copied, "xml")
         assert json.loads(about.read_text())["weights"] != "others"
@@ -133,43 +119,39 @@ class TestTheSavedIndex:
         assert searcher(copied, "xml").answer("5003", 12).hits
 
 
-class TestWhatCannotBeSearched:
-    def test_weights_that_are_gone(self, copied: Path) -> None:
-        shutil.rmtree(copied / "xml" / "best")
-        with pytest.raises(ScoringError, match=r"cannot be read"):
-            searcher(copied, "xml")
+class Short(Spoken):
+    """Reads the first word alone."""
 
-    def test_features_that_are_gone(self, copied: Path) -> None:
-        (copied / "video.h5").unlink()
-        with pytest.raises(ScoringError, match="the features of this training: .*no such file"):
-            searcher(copied, "xml")
+    def rows(self, text: str) -> np.ndarray:
+        return super().rows(text.removeprefix("query "))[:1]
 
-    def test_features_of_other_videos(self, copied: Path) -> None:
-        (copied / "video_corpus.json").write_text('{"elsewhere": 3.0}')
-        with pytest.raises(MissingFeatures, match="none of the videos"):
-            searcher(copied, "xml")
 
-    def test_words_of_another_size(self, folder: Path) -> None:
-        with pytest.raises(UnknownWords, match="makes 11 numbers of a word, and this training reads 10"):
-            CorpusSearcher.open(folder / "xml", Spoken(folder, 11))
+FILE_GONE = "features of this training: .*no such file"
 
-    def test_words_that_make_other_rows_than_the_file_holds(self, folder: Path) -> None:
-        class Short(Spoken):
-            def rows(self, text: str) -> np.ndarray:
-                return super().rows(text.removeprefix("query "))[:1]
 
-        with pytest.raises(UnknownWords, match=r"makes 1 rows of query 5000, and the file of this training has \d"):
-            CorpusSearcher.open(folder / "xml", Short(folder), is_assumed=True)
-
-    def test_words_named_as_those_of_a_file_that_is_gone(self, copied: Path) -> None:
-        words = Spoken(copied)
-        (copied / "query.h5").unlink()
-        with pytest.raises(ScoringError, match="the query features of this training: .*no such file"):
-            CorpusSearcher.open(copied / "xml", words, is_assumed=True)
-
-    def test_words_that_nobody_can_make(self) -> None:
-        with pytest.raises(UnknownWords, match="not known"):
-            Words(WordsBy("file"))
+@pytest.mark.parametrize(
+    ("change", "words", "error", "message"),
+    [
+        (lambda all_: shutil.rmtree(all_ / "xml" / "best"), Spoken, ScoringError, "cannot be read"),
+        (lambda all_: (all_ / "video.h5").unlink(), Spoken, ScoringError, f"the {FILE_GONE}"),
+        (lambda all_: (all_ / "query.h5").unlink(), Spoken, ScoringError, f"the query {FILE_GONE}"),
+        (
+            lambda all_: write_json(all_ / "video_corpus.json", {"x": 3.0}),
+            Spoken,
+            MissingFeatures,
+            "none of the videos",
+        ),
+        (Path, lambda all_: Spoken(all_, 11), UnknownWords, "makes 11 numbers of a word, and this training reads 10"),
+        (Path, Short, UnknownWords, r"makes 1 rows of query 5000, and the file of this training has \d"),
+        (Path, lambda _: Words(WordsBy("file")), UnknownWords, "not known"),
+    ],
+)
+def test_what_cannot_be_searched_is_refused(
+    change: Callable[[Path], object], words: Callable[[Path], Words], error: type[Exception], message: str, copied: Path
+) -> None:
+    change(copied)
+    with pytest.raises(error, match=message):
+        CorpusSearcher.open(copied / "xml", words(copied), is_assumed=words is Short or "query" in message)
 
 
 class Sentences(Spoken):
@@ -185,26 +167,34 @@ class TestCommand:
         monkeypatch.setattr("moment_retrieval.searching.queries.Words", lambda by: Sentences(folder))
 
     @pytest.mark.parametrize("baseline", ["xml", "conquer"])
-    def test_prints_the_moments_of_an_answer(
-        self, baseline: str, folder: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_prints_an_answer(self, baseline: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         first = ["--first", str(folder / "xml")] if baseline == "conquer" else []
-        assert main(["search", str(folder / baseline), "5003", "--moments", "3", *first]) == 0
+        command = ["search", str(folder / baseline), "5003", "--moments", "3", *first]
+        assert main(command) == 0
         hits = searcher(folder, baseline).answer("5003", 3).hits
         lines = capsys.readouterr().out.splitlines()
         assert [line.split()[-1] for line in lines] == ["video", *(hit.video for hit in hits)]
         assert [float(line.split()[2]) for line in lines[1:]] == [round(hit.start_s, 2) for hit in hits]
+        assert main([*command, "--json"]) == 0
+        assert len(json.loads(capsys.readouterr().out)["hits"]) == 3
 
-    def test_prints_json(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        assert main(["search", str(folder / "xml"), "5003", "--moments", "2", "--json"]) == 0
-        assert len(json.loads(capsys.readouterr().out)["hits"]) == 2
+    def test_refuses(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        for arguments, message in ((["5003", "--moments", "0"], "1 or more, not 0"), ([" "], "there are no words")):
+            assert main(["search", str(folder / "xml"), *arguments]) == 2
+            assert message in capsys.readouterr().err
 
-    @pytest.mark.parametrize(
-        ("arguments", "message"),
-        [(["5003", "--moments", "0"], "--moments must be 1 or more, not 0"), ([" "], "there are no words")],
-    )
-    def test_refuses(
-        self, arguments: list[str], message: str, folder: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        assert main(["search", str(folder / "xml"), *arguments]) == 2
-        assert message in capsys.readouterr().err
+
+class TestFolding:
+    def test_the_better_of_two_that_overlap_by_half_stands_for_both(self) -> None:
+        hits = [
+            Hit("alpha", 0, 4, 3.0, 0, 1),
+            Hit("alpha", 0, 8, 2.0, 0, 2),  # 4 of 8 s
+            Hit("alpha", 3, 8, 1.0, 1, 2),  # 1 of 8 s
+            Hit("beta", 0, 4, 0.5, 0, 1),
+        ]
+        result = folded(hits)
+        assert [(hit.video, hit.start_s, hit.folded) for hit in result] == [
+            ("alpha", 0, 1),
+            ("alpha", 3, 0),
+            ("beta", 0, 0),
+        ]

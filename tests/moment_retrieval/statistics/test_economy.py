@@ -4,18 +4,12 @@ import numpy as np
 import pytest
 
 from moment_retrieval import formats
-from moment_retrieval.records import JudgedMoment, ScoredMoment, read_corpus
+from moment_retrieval.records import JudgedMoment, QueryMoments, ScoredMoment, read_corpus
 from moment_retrieval.statistics.economy import Pair, cuts, effect, study
-from moment_retrieval.tables import JudgedTable, Note, RunTable
+from moment_retrieval.tables import JudgedTable, RunTable
 from tests.moment_retrieval.shared_data import CORPUS, RUNS, needs_shared, oracle
 
-GRADES = {  # pair: grades, as rounds give them
-    1: (4, 4),
-    2: (3, 2),
-    3: (0, 4, 4, 3),  # settled by four
-    4: (0, 4, 0, 4),  # dropped
-    5: (1, 1),
-}
+GRADES = {1: (4, 4), 2: (3, 2), 3: (0, 4, 4, 3), 4: (0, 4, 0, 4), 5: (1, 1)}  # of pairs, as rounds give them; 4 dropped
 DUPLICATE = "8"  # shares the judgments of query 7
 
 
@@ -23,25 +17,24 @@ def moment(pair_id: int) -> tuple[str, float, float]:
     return f"v{pair_id}", 0.0, 10.0
 
 
+def pairs_ranked(*ranked: int, batches: dict[int, int] | None = None) -> list[Pair]:
+    batches = batches or {}
+    return [
+        Pair(n, "7", *moment(n), rank=rank, batch=batches.get(n, 1), grades=GRADES[n])
+        for rank, n in enumerate(ranked, start=1)
+    ]
+
+
 @pytest.fixture
 def pairs() -> list[Pair]:
-    batch = {5: 2}
-    return [Pair(n, "7", *moment(n), rank=n, batch=batch.get(n, 1), grades=GRADES[n]) for n in GRADES]
+    return pairs_ranked(1, 2, 3, 4, 5, batches={5: 2})
 
 
 @pytest.fixture
 def judged() -> JudgedTable:
     relevance = {1: 4, 2: 3, 3: 4, 5: 1}
-    rows = {
-        query: [
-            JudgedMoment(*moment(n), value, pair_id=n, similarity=1 - n / 10, duration_s=None, caption=None)
-            for n, value in relevance.items()
-        ]
-        for query in ("7", DUPLICATE)
-    }
-    notes = tuple(Note(m.pair_id, None, None, m.similarity) for of_query in rows.values() for m in of_query)
-    table = JudgedTable.from_moments(rows)
-    return JudgedTable(table.query_ids, table.offsets, table.spans, table.weights, notes=notes)
+    rows = [JudgedMoment(*moment(n), value, pair_id=n, similarity=1 - n / 10) for n, value in relevance.items()]
+    return JudgedTable.from_queries([QueryMoments(query, "", tuple(rows)) for query in ("7", DUPLICATE)])
 
 
 def relevance_by_video(table: JudgedTable, query: str = "7") -> dict[str, float]:
@@ -69,26 +62,18 @@ def test_every_method_to_judge_less_by_hand(judged: JudgedTable, pairs: list[Pai
         "two-averaged": 10,
         "two-agreed": 10,
     }
-
-
-def test_without_the_grades_what_similarity_gives_remains(judged: JudgedTable) -> None:
     reductions = {reduction.name: reduction for reduction in cuts(judged)}
-    assert list(reductions) == ["half", "depth"]
+    assert [(name, reduction.judgments) for name, reduction in reductions.items()] == [("half", None), ("depth", None)]
     assert relevance_by_video(reductions["depth"].truths[0]) == {"v1": 4, "v2": 3}
-    assert reductions["half"].judgments is None
 
 
-def test_the_same_judgments_change_nothing() -> None:
+def test_the_same_judgments_change_nothing_and_reversed_scores_reverse_the_ranking() -> None:
     full = np.random.default_rng(1).random((4, 30, 9))
     result = effect(full, [full])
     assert result.tau.tolist() == result.low.tolist() == result.high.tolist() == [1.0] * 9
     assert result.change.tolist() == [0.0] * 9
-
-
-def test_reversed_scores_reverse_the_ranking() -> None:
-    full = np.random.default_rng(1).random((4, 500, 1)) + 3 * np.arange(4)[:, None, None]
-    result = effect(full, [-full])
-    assert result.tau.tolist() == [-1.0]
+    apart = np.random.default_rng(1).random((4, 500, 1)) + 3 * np.arange(4)[:, None, None]
+    assert effect(apart, [-apart]).tau.tolist() == [-1.0]
 
 
 def run(*numbers: int) -> RunTable:
@@ -100,23 +85,15 @@ def run(*numbers: int) -> RunTable:
 def test_a_study_reports_every_run_under_every_cut(judged: JudgedTable, pairs: list[Pair]) -> None:
     progress: list[tuple[int, int]] = []
     runs = {"best": run(1, 3, 2, 5), "worst": run(9, 9), "middle": run(5, 2)}
-    result = study(
-        runs, judged, pairs, halves=3, samples=30, tell=lambda n_done, total: progress.append((n_done, total))
-    )
+    result = study(runs, judged, pairs, halves=3, samples=30, tell=lambda *counts: progress.append(counts))
     assert progress[-1] == (8, 8)
     assert result["judgments"] == 14
     agreed = next(reduction for reduction in result["cuts"] if reduction["name"] == "two-agreed")
     assert agreed["tau"] == [1.0] * 9
     scores = dict(zip(result["runs"], (row[0] for row in agreed["scores"]), strict=True))
     assert scores["best"] > scores["middle"] > scores["worst"] == 0
-
-
-def test_runs_that_all_tie_have_no_ranking(judged: JudgedTable) -> None:
-    result = study({name: run(9) for name in "abc"}, judged, halves=2, samples=10)
-    assert result["cuts"][0]["tau"] == [None] * 9
-
-
-def test_two_runs_are_too_few(judged: JudgedTable) -> None:
+    ties = study({name: run(9) for name in "abc"}, judged, halves=2, samples=10)
+    assert ties["cuts"][0]["tau"] == [None] * 9
     with pytest.raises(ValueError, match="needs 3 runs, got 2"):
         study({"a": run(1), "b": run(2)}, judged)
 
@@ -125,12 +102,8 @@ def test_two_runs_are_too_few(judged: JudgedTable) -> None:
 @needs_shared
 def test_the_nine_author_runs_keep_their_ranking_with_half_the_judgments() -> None:
     videos, rows = (oracle("ground_truth.json")[name] for name in ("videos", "queries"))
-    judged = JudgedTable.from_moments(
-        {
-            query: [JudgedMoment(videos[v], start, end, grade) for v, start, end, grade in of]
-            for query, of in rows.items()
-        }
-    )
+    rows_by_name = {query: [(videos[video], *more) for video, *more in of] for query, of in rows.items()}
+    judged = JudgedTable.from_moments({query: [JudgedMoment(*row) for row in of] for query, of in rows_by_name.items()})
     corpus = read_corpus(CORPUS)
     runs = {path.name: formats.read_run(path, corpus=corpus) for path in sorted(RUNS.glob("*.val.json.gz"))}
     result = study(runs, judged, halves=4, samples=200)
@@ -142,21 +115,12 @@ def test_the_nine_author_runs_keep_their_ranking_with_half_the_judgments() -> No
 
 
 def test_judgments_are_those_behind_what_remains(judged: JudgedTable, pairs: list[Pair]) -> None:
-    """Of four settled pairs two stay; pair 4, which was dropped, lies deeper than both of the best."""
+    """Of four settled pairs two stay; pair 4, which was dropped, lies deeper than both of the best, or between them."""
     table = judged.taken(judged.query == 0)
     reductions = {reduction.name: reduction for reduction in cuts(table, pairs)}
     assert reductions["depth"].judgments == 2 + 2  # pairs 1 and 2
     spent = [sum(len(GRADES[note.pair_id]) for note in half.notes) + 4 / 2 for half in reductions["half"].truths]
     assert reductions["half"].judgments == round(sum(spent) / len(spent))
     assert {4 + 2, 6 + 2} == set(spent)  # with pair 3, which has four grades, or without
-
-
-def test_dropped_pairs_of_the_remaining_depth_were_judged_too(judged: JudgedTable) -> None:
-    ranks = {1: 1, 4: 2, 2: 3, 3: 4, 5: 5}  # the dropped pair lies between the two that stay
-    pairs = [Pair(n, "7", *moment(n), rank=rank, batch=1, grades=GRADES[n]) for n, rank in ranks.items()]
-    reductions = {reduction.name: reduction for reduction in cuts(judged.taken(judged.query == 0), pairs)}
-    assert reductions["depth"].judgments == 2 + 4 + 2
-
-
-def test_who_judged_nothing_knows_no_number(judged: JudgedTable) -> None:
-    assert [reduction.judgments for reduction in cuts(judged)] == [None, None]
+    (depth,) = (reduction for reduction in cuts(table, pairs_ranked(1, 4, 2, 3, 5)) if reduction.name == "depth")
+    assert depth.judgments == 2 + 4 + 2

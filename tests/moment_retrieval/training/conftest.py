@@ -1,13 +1,11 @@
 from collections.abc import Iterator
 
 import pytest
-import torch
+
+from tests.moment_retrieval.threads import one_thread
 
 
 @pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """Sums in one order, and no two workers on each other's cores."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
+def alone_on_a_core() -> Iterator[None]:
+    with one_thread():
+        yield

@@ -1,5 +1,6 @@
 """Data read for a training, and what of it cannot be used."""
 
+import gzip
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -12,20 +13,22 @@ import torch
 
 from moment_retrieval.batches import Sample, collate
 from moment_retrieval.data import TrainingDataset, boundary_arrays, read_dataset
-from moment_retrieval.errors import EmptyFile, ScoringError, ZeroLengthMoment
+from moment_retrieval.errors import (
+    EmptyFile,
+    InvalidRecord,
+    MalformedFile,
+    ScoringError,
+    UnknownVideo,
+    ZeroLengthMoment,
+)
 from moment_retrieval.features import FeatureStore, open_features
 from moment_retrieval.preprocessing import Boundary, boundary_clips, clip_rows, word_rows
+from moment_retrieval.records import VideoCorpus
+from moment_retrieval.training import samples
 from moment_retrieval.training.feature_rows import FOLDER, FeatureCache, UnusableFeatures
-from moment_retrieval.training.samples import NoTrainingQueries
+from moment_retrieval.training.samples import NoTrainingQueries, TrainRows, read_training
 from tests.moment_retrieval.durability import watched
-from tests.moment_retrieval.training.tiny import (
-    CLIP_S,
-    Collection,
-    plan_of,
-    query_of,
-    write_features,
-    write_json,
-)
+from tests.moment_retrieval.training.tiny import CLIP_S, Collection, plan_of, query_of, write_json
 
 
 @pytest.fixture
@@ -92,9 +95,13 @@ def test_clips_of_many_moments_are_those_of_each(boundary: Boundary) -> None:
             assert (firsts[row], lasts[row]) == correct
 
 
-def test_pairs_without_features_are_skipped_and_counted(data_folder: Path) -> None:
+@pytest.mark.parametrize("rows", [None, np.empty((0, 16), np.float32)], ids=["none", "empty"])
+def test_pairs_without_features_are_skipped_and_counted(data_folder: Path, rows: np.ndarray | None) -> None:
     without(data_folder / "video.h5", "video_03")
     without(data_folder / "query.h5", "0", "1", "5000")
+    if rows is not None:
+        with h5py.File(data_folder / "video.h5", "a") as file:
+            file["video_03"] = rows
     dataset = dataset_in(data_folder)
     assert len(dataset.samples) == 96 - 8 - 2
     assert dataset.samples.skipped == {"no features of the video": 8, "no features of the query": 2}
@@ -117,13 +124,6 @@ def test_clips_say_where_they_lie_where_the_plan_wants_it(data_folder: Path, bas
     assert other[:, -2].tolist() == pytest.approx([clip / count for clip in range(count)])
 
 
-def test_features_without_rows_are_as_none(data_folder: Path) -> None:
-    without(data_folder / "video.h5", "video_03")
-    with h5py.File(data_folder / "video.h5", "a") as file:
-        file["video_03"] = np.empty((0, 16), np.float32)
-    assert dataset_in(data_folder).samples.skipped == {"no features of the video": 8}
-
-
 def test_a_moment_without_a_clip_is_skipped_by_conquer_alone(data_folder: Path) -> None:
     moments = {"video_name": "video_00", "similarity": 1.0}
     short = query_of(0, [{**moments, "timestamp": [3.0, 3.0]}, {**moments, "timestamp": [6, 4.0]}])
@@ -137,18 +137,38 @@ def test_a_moment_without_a_clip_is_skipped_by_conquer_alone(data_folder: Path) 
     assert dataset_in(data_folder, "xml", top_n=20).samples.skipped == {"the moment ends before it starts": 1}
 
 
-def test_nothing_left_to_learn_from_is_reported(data_folder: Path) -> None:
-    write_features(
-        data_folder / "query.h5", {"5000": np.ones((3, 10), np.float32), "7000": np.ones((3, 10), np.float32)}
-    )
-    with pytest.raises(NoTrainingQueries, match=r"train.json: no pair is left .*: 96 \(no features of the query\)"):
-        dataset_in(data_folder)
+def unfinite(folder: Path) -> None:
+    with h5py.File(folder / "video.h5", "a") as file:
+        file["video_07"][2, 3] = np.nan
 
 
-def test_a_split_nobody_can_answer_is_reported(data_folder: Path) -> None:
-    without(data_folder / "query.h5", *(str(number) for number in range(5000, 5024)))
-    with pytest.raises(EmptyFile, match=r"val.json: none of the 24 queries has features"):
+@pytest.mark.parametrize(
+    ("change", "error", "words"),
+    [
+        (
+            lambda folder: without(folder / "query.h5", *map(str, range(96))),
+            NoTrainingQueries,
+            r"train.json: no pair is left .*: 96 \(no features of the query\)",
+        ),
+        (
+            lambda folder: without(folder / "query.h5", *map(str, range(5000, 5024))),
+            EmptyFile,
+            r"val.json: none of the 24 queries has features",
+        ),
+        (unfinite, UnusableFeatures, "video_07: a feature is not a finite number"),
+        *(
+            (lambda folder, name=name: (folder / name).write_text("{"), ScoringError, name)
+            for name in ("video_corpus.json", "val.json", "train.json")
+        ),
+    ],
+)
+def test_what_cannot_be_used_is_reported_by_name(
+    change: Callable[[Path], object], error: type[ScoringError], words: str, data_folder: Path
+) -> None:
+    change(data_folder)
+    with pytest.raises(error, match=words):
         dataset_in(data_folder)
+    assert not list((data_folder / "here" / FOLDER).glob("*.part"))
 
 
 def test_videos_without_subtitles_have_rows_of_zeros(data_folder: Path) -> None:
@@ -159,22 +179,11 @@ def test_videos_without_subtitles_have_rows_of_zeros(data_folder: Path) -> None:
     assert int(rows.lengths[0]) == int(dataset.clips.seen.lengths[5])
     assert not rows.rows[:, :-2].any()
     assert rows.rows[:, -2:].any()  # where in the video they lie
-
-
-def test_without_any_subtitles_nobody_speaks_in_any_video(data_folder: Path) -> None:
     dataset = dataset_in(data_folder, "reloclnet", subtitle=None)
     assert dataset.sizes == {"video_size": 16, "query_size": 10, "subtitle_size": 1}
     assert torch.equal(dataset.clips.heard.lengths, dataset.clips.seen.lengths)
     assert not dataset.clips.heard.rows.any()
     assert dataset.notices == []
-
-
-def test_features_that_are_no_numbers_are_refused_by_name(data_folder: Path) -> None:
-    with h5py.File(data_folder / "video.h5", "a") as file:
-        file["video_07"][2, 3] = np.nan
-    with pytest.raises(UnusableFeatures, match="video_07: a feature is not a finite number"):
-        dataset_in(data_folder)
-    assert not list((data_folder / "here" / FOLDER).glob("*.part"))
 
 
 def test_features_are_prepared_once(data_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,8 +221,72 @@ def test_the_loss_of_a_split_is_of_each_querys_most_relevant_moment(data_folder:
     assert samples.similarity.tolist() == pytest.approx([0.8])
 
 
-@pytest.mark.parametrize("name", ["video_corpus.json", "val.json", "train.json"])
-def test_files_that_cannot_be_read_are_named(name: str, data_folder: Path) -> None:
-    (data_folder / name).write_text("{")
-    with pytest.raises(ScoringError, match=name):
-        dataset_in(data_folder)
+def moment(video: str | int, start: float = 0, similarity: float = 0.9) -> dict[str, Any]:
+    return {"video_name": video, "timestamp": [start, start + 3], "similarity": similarity}
+
+
+def query(number: int, *moments: dict[str, Any]) -> dict[str, Any]:
+    return {"query_id": number, "query": "somebody waits", "relevant_moment": list(moments)}
+
+
+def sample_tuples(rows: TrainRows) -> list[tuple[str, str, float]]:
+    return [
+        (rows.query_ids[row], rows.video_names[video], start)
+        for row, video, start in zip(rows.query, rows.video, rows.start_s, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("block", [7, samples.BLOCK])
+def test_the_best_n_of_a_longer_file_are_taken(block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(samples, "BLOCK", block)
+    queries = [query(number, *(moment(f"v{rank}", rank) for rank in range(30))) for number in (7, 8)]
+    path = write_json(tmp_path / "train.json", queries)
+    assert sample_tuples(read_training(path, 1)) == [("7", "v0", 0), ("8", "v0", 0)]
+    assert sample_tuples(read_training(path, 20))[:20] == [("7", f"v{rank}", rank) for rank in range(20)]
+    assert len(read_training(path, 40)) == 60
+
+
+def test_lines_of_april_indexes_of_videos_and_shuffled_links_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "train.jsonl.gz"
+    pairs = [{"query_id": number, "query": "x", **moment(f"v{rank}", rank)} for rank in range(3) for number in (4, 9)]
+    path.write_bytes(gzip.compress("".join(json.dumps(pair) + "\n" for pair in pairs).encode()))
+    assert sample_tuples(read_training(path, 1)) == [("4", "v0", 0), ("9", "v0", 0)]
+    assert len(read_training(path, 20)) == 6
+    path = write_json(tmp_path / "train.json", [query(1, moment(3))])
+    assert sample_tuples(read_training(path, 1, VideoCorpus({"a": 9.0}, {3: "a"}))) == [("1", "a", 0)]
+    with pytest.raises(UnknownVideo, match="entry 1: query 1: moment 1: the corpus has no video with index 3"):
+        read_training(path, 1, VideoCorpus({"a": 9.0}, {2: "a"}))
+    queries = [query(number, moment(f"v{number}"), moment(f"w{number}")) for number in range(9)]
+    rows = read_training(write_json(tmp_path / "train.json", queries), 20)
+    shuffled = rows.shuffled_links(seed=5)
+    owners = {(row[1][1:], row[0]) for row in sample_tuples(shuffled)}
+    assert len(owners) == 9  # both moments of a query went to the same one
+    assert {own for own, _ in owners} == {query_id for _, query_id in owners}
+    assert all(own != query_id for own, query_id in owners)
+    assert np.array_equal(shuffled.query, rows.shuffled_links(seed=5).query)
+    assert not np.array_equal(shuffled.query, rows.shuffled_links(seed=6).query)
+
+
+EMPTY = ("[]", "", "[\n]", json.dumps([query(1)]))
+
+
+@pytest.mark.parametrize(
+    ("content", "error", "words"),
+    [
+        ('[{"query_id": 1, "relevant_moment": [{"video', MalformedFile, "not JSON, cut off"),
+        ("[1]", InvalidRecord, "an entry must be an object"),
+        ('[{"query_id": 1, "relevant_moment": [{"video_name": "a"}]}]', InvalidRecord, "no key timestamp"),
+        (json.dumps([query(1, moment("a", -2))]), InvalidRecord, "times must be seconds from 0"),
+        ('[{"query_id": 1, "relevant_moment": [{"video_name": "a", "timestamp": [NaN, 2]}]}]', InvalidRecord, "finite"),
+        *((content, NoTrainingQueries, "there are no training queries") for content in EMPTY),
+        (None, ScoringError, "No such file"),
+    ],
+)
+def test_what_is_wrong_is_reported_with_its_position(
+    content: str | None, error: type[ScoringError], words: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "train.json"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(error, match=f"train.json: .*{words}"):
+        read_training(path, 1)

@@ -14,17 +14,17 @@ from tests.moment_retrieval.training.tiny import plan_of
 NAMES = re.compile(r"`(\w+)`")
 
 
-def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
-    plan = plan_of("conquer", candidates={"source": "listed", "path": "lists.json"}, test=None, patience=0)
+def test_a_plan_is_read_as_it_was_written_and_its_paths_are_relative_to_its_folder(tmp_path: Path) -> None:
+    candidates = {"source": "checkpoint", "path": "../xml"}
+    plan = plan_of("conquer", val="/data/val.json", candidates=candidates, test=None, patience=0)
     plan.write(tmp_path)
     assert Plan.read(tmp_path) == plan
-
-
-def test_relative_paths_are_relative_to_the_folder(tmp_path: Path) -> None:
-    plan = plan_of("conquer", val="/data/val.json", candidates={"source": "checkpoint", "path": "../xml"})
     absolute_plan = plan.located(tmp_path)
     assert (absolute_plan.train, absolute_plan.val) == (str(tmp_path / "../train.json"), "/data/val.json")
     assert absolute_plan.candidates == {"source": "checkpoint", "path": str(tmp_path / "../xml")}
+
+
+LISTS = {"source": "listed", "path": "lists.json"}
 
 
 @pytest.mark.parametrize(
@@ -44,32 +44,28 @@ def test_relative_paths_are_relative_to_the_folder(tmp_path: Path) -> None:
         ({"baseline": "conquer"}, "named for conquer, which needs them"),
         ({"candidates": {"source": "hero"}}, "candidates must be {source: checkpoint or listed, path}, and groups"),
         ({"epoch": 3}, "nothing is known of epoch"),
-    ],
-)
-def test_a_plan_that_cannot_be_is_refused_in_words(change: dict[str, Any], words: str) -> None:
-    with pytest.raises(BadPlan, match=words):
-        plan_of(**change)
-
-
-def test_what_is_missing_is_named() -> None:
-    with pytest.raises(BadPlan, match="train, val, corpus, video, query must be given"):
-        Plan.of({"baseline": "xml"})
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
         ({"sizes": {"hiden": 3}}, "sizes: nothing is known of hiden"),
         ({"sizes": {"hidden": "wide"}}, "sizes: hidden must be like 256"),
         ({"sizes": {"hidden": None}}, "sizes: hidden must be like 256"),
         ({"objective": {"mask_positives": 1}}, "objective: mask_positives must be like False"),
         ({"decoding": {"alpha": "steep"}}, "decoding: alpha must be like 20.0"),
+        ({"reading": {"endpoints": 1}}, "reading: endpoints must be like True, got 1"),
         ({"sizes": {"score_videos": True}}, "nothing is known of score_videos|training does not draw"),
+        ({"sizes": {"video_size": 1026}}, "video_size is 1026 in the plan, and the features have 18"),
+        ({"sizes": {"heads": 5}}, r"sizes: hidden \(32\) must be a multiple of heads \(5\)"),
+        ({"sizes": {"heads": 0}}, "sizes: heads must be 1 or more, got 0"),
+        ({"sizes": {"hidden": 0}}, "sizes: hidden must be 1 or more"),
+        ({"sizes": {"clips": 0}}, "sizes: clips must be 1 or more"),
+        ({"sizes": {"words": 0}}, "sizes: words must be 1 or more"),
+        ({"sizes": {"dropout": 1.0}}, "sizes: dropout must be from 0 to less than 1, got 1.0"),
+        ({"sizes": {"dropout": -0.1}}, "sizes: dropout must be from 0 to less than 1"),
+        ({"sizes": {"kernel_size": 4}}, "sizes: kernel_size must be odd, got 4"),
+        ({"baseline": "conquer", "candidates": LISTS, "sizes": {"inner": 0}}, "sizes: inner must be 1 or more"),
     ],
 )
-def test_a_change_of_settings_must_fit_them(change: dict[str, Any], words: str) -> None:
-    with pytest.raises(BadPlan, match=words):
-        settings_of(plan_of(**change))
+def test_a_plan_that_cannot_be_is_refused_in_words_before_features_are_read(change: dict[str, Any], words: str) -> None:
+    with pytest.raises((BadPlan, OtherSizes), match=words):
+        settings_of(plan_of(**change), {"video_size": 18})
 
 
 def test_settings_are_the_released_ones_but_for_the_changes() -> None:
@@ -78,16 +74,8 @@ def test_settings_are_the_released_ones_but_for_the_changes() -> None:
     assert (settings.config.video_size, settings.config.hidden, settings.batch) == (18, 32, 128)
     assert settings.objective.hard_from_epoch is None
     assert (settings.decoding.end_offset_s, settings.decoding.alpha) == (0, 20.0)
-
-
-def test_a_training_may_see_where_clips_lie_or_not() -> None:
-    assert settings_of(plan_of("xml")).reading.endpoints
+    assert settings.reading.endpoints
     assert not settings_of(plan_of("xml", reading={"endpoints": False})).reading.endpoints
-    with pytest.raises(BadPlan, match="reading: endpoints must be like True, got 1"):
-        settings_of(plan_of("xml", reading={"endpoints": 1}))
-
-
-def test_a_plan_of_before_there_were_readings_is_the_same() -> None:
     plan = plan_of()
     before = {name: value for name, value in asdict(plan).items() if name != "reading"}
     assert plan.differences(before) == []
@@ -95,63 +83,23 @@ def test_a_plan_of_before_there_were_readings_is_the_same() -> None:
     assert difference.startswith("reading: ")
 
 
-def test_sizes_that_are_not_those_of_the_features_are_refused() -> None:
-    plan = plan_of(sizes={"video_size": 1026})
-    with pytest.raises(OtherSizes, match="video_size is 1026 in the plan, and the features have 18"):
-        settings_of(plan, {"video_size": 18})
-
-
-@pytest.mark.parametrize(
-    ("sizes", "words"),
-    [
-        ({"heads": 5}, r"hidden \(32\) must be a multiple of heads \(5\)"),
-        ({"heads": 0}, "heads must be 1 or more, got 0"),
-        ({"hidden": 0}, "hidden must be 1 or more"),
-        ({"clips": 0}, "clips must be 1 or more"),
-        ({"words": 0}, "words must be 1 or more"),
-        ({"dropout": 1.0}, "dropout must be from 0 to less than 1, got 1.0"),
-        ({"dropout": -0.1}, "dropout must be from 0 to less than 1"),
-        ({"kernel_size": 4}, "kernel_size must be odd, got 4"),
-    ],
-)
-def test_sizes_that_no_model_has_are_refused_before_features_are_read(sizes: dict[str, Any], words: str) -> None:
-    with pytest.raises(BadPlan, match=f"sizes: {words}"):
-        settings_of(plan_of(sizes=sizes))
-
-
-def test_sizes_of_conquer_alone_are_looked_at_too() -> None:
-    lists = {"source": "listed", "path": "lists.json"}
-    with pytest.raises(BadPlan, match="sizes: inner must be 1 or more"):
-        settings_of(plan_of("conquer", candidates=lists, sizes={"inner": 0}))
-
-
 def test_a_bad_plan_ends_with_two(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["train", str(tmp_path)]) == 2
+    assert list(tmp_path.iterdir()) == []
     (tmp_path / PLAN).write_text(json.dumps({"baseline": "xml"}))
     assert main(["train", str(tmp_path)]) == 2
     first, second = capsys.readouterr().err.splitlines()
     assert first.endswith("plan.json: No such file or directory")
     assert second.endswith("plan.json: train, val, corpus, video, query must be given")
-    assert [(event["kind"], event["reason"]) for event in read_events(tmp_path)] == [
-        ("failed", second[len("error: ") :])
-    ]
-
-
-def test_a_folder_without_a_plan_is_left_as_it_is(tmp_path: Path) -> None:
-    assert main(["train", str(tmp_path)]) == 2
-    assert list(tmp_path.iterdir()) == []
+    (event,) = read_events(tmp_path)
+    assert (event["kind"], event["reason"]) == ("failed", second.removeprefix("error: "))
 
 
 def test_the_page_of_training_names_all_of_a_plan_with_its_defaults() -> None:
-    page = (Path(__file__).parents[3] / "docs" / "training.md").read_text()
-    table = page.split("## What is written")[0]
-    rows = {
-        name: row for row in table.splitlines() if row.startswith("| `") for name in NAMES.findall(row.split("|")[1])
-    }
+    table = (Path(__file__).parents[3] / "docs" / "training.md").read_text().split("## What is written")[0]
+    lines = [line.split("|") for line in table.splitlines() if line.startswith("| `")]
+    rows = {name: cells for cells in lines for name in NAMES.findall(cells[1])}
     assert set(rows) == {one.name for one in fields(Plan)}
+    plan = Plan.of({"baseline": "xml", **dict.fromkeys(("train", "val", "corpus", "video", "query"), "x")})
     for name, default in (("epochs", "100"), ("patience", "10"), ("seed", "2024"), ("top_n", "20")):
-        assert rows[name].split("|")[2].strip() == default == str(getattr(plan_with_defaults(), name))
-
-
-def plan_with_defaults() -> Plan:
-    return Plan.of({"baseline": "xml", **dict.fromkeys(("train", "val", "corpus", "video", "query"), "x")})
+        assert rows[name][2].strip() == default == str(getattr(plan, name))

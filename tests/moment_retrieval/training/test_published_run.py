@@ -1,7 +1,6 @@
 """A checkpoint in the published layout is scored as the training it was made of."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,24 +10,23 @@ from moment_retrieval.cli import main
 from moment_retrieval.metrics.ndcg_iou import Measure
 from moment_retrieval.training.progress import open_trained
 from tests.moment_retrieval.baselines.test_published import published_weights
+from tests.moment_retrieval.threads import one_thread
 from tests.moment_retrieval.training.tiny import experiment
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """XML trained, and a CONQUER that looks at its best videos; both saved as the released code would."""
     folder = tmp_path_factory.mktemp("published")
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
     first = {"source": "checkpoint", "path": "../xml"}
     for baseline, more in (("xml", {}), ("conquer", {"candidates": first})):
         experiment_folder = experiment(folder, baseline, epochs=1, padding="official", **more)
-        assert main(["train", str(experiment_folder)]) == 0
+        with one_thread():
+            assert main(["train", str(experiment_folder)]) == 0
         weights = published_weights(baseline, open_trained(experiment_folder).model.state_dict())
         options = {"n_heads": 2, "bert_config": {"num_attention_heads": 2}}
         torch.save({"model": weights, "model_cfg": options, "epoch": 1}, folder / f"{baseline}.ckpt")
-    yield folder
-    torch.set_num_threads(threads)
+    return folder
 
 
 def scored(folder: Path, baseline: str, *more: str) -> int:
@@ -43,7 +41,6 @@ def file_options(folder: Path, split: str = "val") -> list[str]:
 
 
 def final_metrics(folder: Path, baseline: str) -> dict[str, float]:
-    """Return the training's final metrics."""
     events = [json.loads(line) for line in (folder / baseline / "events.jsonl").read_text().splitlines()]
     return dict(events[-1]["metrics"])
 
@@ -60,27 +57,21 @@ def test_a_published_checkpoint_retrieves_what_its_training_did(
 
 
 def moments(path: Path) -> dict[int, list[list[object]]]:
-    """Return each query's moments, without scores."""
     return {row["query_id"]: [moment[:3] for moment in row["predictions"]] for row in json.loads(path.read_text())}
 
 
-def test_files_do_without_a_plan(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert scored(folder, "xml", *file_options(folder)) == 0
-    assert "NDCG@K,IoU>=mu" in capsys.readouterr().out
-    assert moments(folder / "found.json") == moments(folder / "xml" / "predictions.val.json")
-
-
-def test_conquer_takes_candidates_from_a_training(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_do_without_a_plan_but_conquer_needs_candidates(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for _ in range(2):
+        assert scored(folder, "xml", *file_options(folder), "--work", str(tmp_path / "work")) == 0
+        assert "NDCG@K,IoU>=mu" in capsys.readouterr().out
+        assert moments(folder / "found.json") == moments(folder / "xml" / "predictions.val.json")
+    assert len(list((tmp_path / "work" / "prepared").glob("*.npz"))) == 3  # where they are wanted
     assert scored(folder, "conquer", *file_options(folder), "--candidates", str(folder / "xml")) == 0
     assert "candidates: xml, top 10; they hold" in capsys.readouterr().err
     assert scored(folder, "conquer", *file_options(folder)) == 2
     assert "candidates are named for conquer" in capsys.readouterr().err
-
-
-def test_prepared_features_lie_where_they_are_wanted(folder: Path, tmp_path: Path) -> None:
-    for _ in range(2):
-        assert scored(folder, "xml", *file_options(folder), "--work", str(tmp_path / "work")) == 0
-    assert len(list((tmp_path / "work" / "prepared").glob("*.npz"))) == 3
 
 
 def test_what_is_wrong_is_reported(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

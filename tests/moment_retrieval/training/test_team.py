@@ -22,7 +22,6 @@ CHANGES = {"sizes": {"dropout": 0.0}, "batch": 15, "epochs": 2}  # 96 samples: s
 
 @pytest.fixture(scope="module")
 def output_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Provide the output of two torchrun processes."""
     root = tmp_path_factory.mktemp("two")
     experiment(root, name="together", **CHANGES)
     command = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", steps.__name__, str(root)]

@@ -1,6 +1,7 @@
 """Whole trainings on a tiny collection."""
 
 import json
+import re
 import subprocess
 import sys
 import time
@@ -12,13 +13,13 @@ import numpy as np
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from moment_retrieval import train as moment_retrieval_train
+from moment_retrieval import train as training
 from moment_retrieval.cli import main
 from moment_retrieval.formats import read_ground_truth, read_run
 from moment_retrieval.metrics.ndcg_iou import Convention, Measure
 from moment_retrieval.metrics.report import evaluate
 from moment_retrieval.tables import RunTable
-from moment_retrieval.train import Trainer
+from moment_retrieval.train import DONE, FAILED
 from moment_retrieval.training import evaluation
 from moment_retrieval.training.evaluation import WholeCorpus
 from moment_retrieval.training.events import curves, read_events
@@ -35,7 +36,6 @@ def last(folder: Path, kind: str) -> dict[str, Any]:
 
 
 def chance(folder: Path) -> float:
-    """NDCG@20,IoU>=0.5 of random spans."""
     draw, judged = np.random.default_rng(1), read_ground_truth(folder / "val.json")
     shape = (len(judged), 40)
     video, start, clips = draw.integers(12, size=shape), draw.integers(14, size=shape), draw.integers(2, 17, size=shape)
@@ -47,7 +47,7 @@ def chance(folder: Path) -> float:
 @pytest.mark.parametrize("baseline", ["reloclnet", pytest.param("xml", marks=pytest.mark.slow)])
 def test_a_baseline_learns_and_its_predictions_score_as_reported(baseline: str, tmp_path: Path) -> None:
     folder = experiment(tmp_path, baseline, epochs=10, evaluations_per_epoch=0.5)
-    assert train(folder) == moment_retrieval_train.DONE
+    assert train(folder) == DONE
     history, final_event = curves(read_events(folder)), last(folder, "done")
     values = [value for _, value in history["ndcg@20_0.5"]]
     assert values[0] < 0.9 < values[-1]
@@ -69,19 +69,13 @@ def test_a_baseline_learns_and_its_predictions_score_as_reported(baseline: str, 
 @pytest.mark.slow
 def test_conquer_learns_among_the_candidates_of_another_model(tmp_path: Path) -> None:
     xml = experiment(tmp_path, "xml", epochs=6, evaluations_per_epoch=0.5)
-    assert train(xml) == moment_retrieval_train.DONE
-    folder = experiment(
-        tmp_path,
-        "conquer",
-        candidates={"source": "checkpoint", "path": "../xml/best"},
-        epochs=16,
-        evaluations_per_epoch=0.25,
-    )
-    assert train(folder) == moment_retrieval_train.DONE
+    assert train(xml) == DONE
+    how: dict[str, Any] = {"epochs": 16, "evaluations_per_epoch": 0.25}
+    folder = experiment(tmp_path, "conquer", candidates={"source": "checkpoint", "path": "../xml/best"}, **how)
+    assert train(folder) == DONE
     history, final_event = curves(read_events(folder)), last(folder, "done")
     values = [value for _, value in history["ndcg@20_0.5"]]
-    assert values[0] < max(values)
-    assert max(values) > 0.5
+    assert values[0] < max(values) and max(values) > 0.5
     assert final_event["candidates"]["name"] == "xml, top 10"
     assert final_event["candidates"]["recall"]["val"] > 0.9
     videos = [{moment.video for moment in moments} for moments in read_run(folder / "predictions.val.json").values()]
@@ -92,7 +86,7 @@ def test_candidates_may_be_a_list_of_somebody_else(tmp_path: Path) -> None:
     (tmp_path / "hero.json").write_text(json.dumps({"5000": ["video_00", "nowhere"], "5001": []}))
     lists = {"source": "listed", "path": "../hero.json"}
     folder = experiment(tmp_path, "conquer", candidates=lists, epochs=1, test=None)
-    assert train(folder) == moment_retrieval_train.DONE
+    assert train(folder) == DONE
     final_event, predictions = last(folder, "done"), read_run(folder / "predictions.val.json")
     assert final_event["candidates"] == {"name": "hero, top 10", "recall": {"val": 1 / 24}}
     assert {moment.video for moment in predictions["5000"]} == {"video_00"}
@@ -103,7 +97,7 @@ def test_candidates_may_be_a_list_of_somebody_else(tmp_path: Path) -> None:
 @pytest.mark.parametrize("source", ["checkpoint", "listed"])
 def test_candidates_are_of_the_group_of_their_query(tmp_path: Path, source: str) -> None:
     xml = experiment(tmp_path, "xml", epochs=1, test=None)
-    assert train(xml) == moment_retrieval_train.DONE
+    assert train(xml) == DONE
     names = sorted(json.loads((tmp_path / "video_corpus.json").read_text()))
     few = set(names[:3])
     groups = {"videos": {name: "few" if name in few else "many" for name in names}, "queries": {"5000": "few"}}
@@ -112,7 +106,7 @@ def test_candidates_are_of_the_group_of_their_query(tmp_path: Path, source: str)
     path = "../xml/best" if source == "checkpoint" else "../all.json"
     candidates = {"source": source, "path": path, "groups": "../groups.json"}
     folder = experiment(tmp_path, "conquer", candidates=candidates, epochs=1, test=None)
-    assert train(folder) == moment_retrieval_train.DONE
+    assert train(folder) == DONE
     predictions = read_run(folder / "predictions.val.json")
     videos = {query: {moment.video for moment in predictions[query]} for query in ("5000", "5001", "5002")}
     assert videos["5000"] and videos["5000"] <= few
@@ -120,34 +114,27 @@ def test_candidates_are_of_the_group_of_their_query(tmp_path: Path, source: str)
     assert last(folder, "done")["candidates"]["name"].endswith(", top 10 of its group")
 
 
-def test_candidates_that_cannot_be_had_fail_clearly(tmp_path: Path) -> None:
-    folder = experiment(tmp_path, "conquer", candidates={"source": "checkpoint", "path": "../nowhere"}, epochs=1)
-    assert train(folder) == moment_retrieval_train.FAILED
-    assert "candidates: " in last(folder, "failed")["reason"]
-    assert "No such file" in last(folder, "failed")["reason"]
-
-
 def test_training_ends_early_when_evaluations_bring_nothing(tmp_path: Path) -> None:
     folder = experiment(tmp_path, epochs=50, lr=1e-12, patience=3)
-    assert train(folder) == moment_retrieval_train.DONE
+    assert train(folder) == DONE
     evaluations = [event for event in read_events(folder) if event["kind"] == "evaluation"]
     assert [event["best"] for event in evaluations] == [True, False, False, False]
     assert last(folder, "done")["step"] == 24
 
 
-def test_time_left_counts_evaluations_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder, evaluate_once, late_s = experiment(tmp_path, epochs=3), Trainer._evaluation, [0.0]
-
-    def slow(self: Trainer) -> Any:
-        late_s[0] += 1000
-        return evaluate_once(self)
-
-    monkeypatch.setattr(Trainer, "_evaluation", slow)
-    monkeypatch.setattr(moment_retrieval_train, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + late_s[0]))
-    monkeypatch.setattr(moment_retrieval_train, "REPORT_EVERY_S", 0.0)
-    assert train(folder) == moment_retrieval_train.DONE
-    eta_s_by_step = {event["step"]: event["eta_s"] for event in read_events(folder) if event["kind"] == "step"}
-    assert [round(eta_s_by_step[step], -3) for step in (6, 7, 12, 13, 18)] == [0, 2000, 2000, 1000, 1000]
+@pytest.mark.parametrize(
+    ("baseline", "more", "reason"),
+    [
+        ("xml", {}, "train.json: there are no training queries, or none of them has a moment"),
+        ("conquer", {"candidates": {"source": "checkpoint", "path": "../nowhere"}}, r"candidates: .*No such file.*"),
+    ],
+)
+def test_a_failure_has_its_reason(baseline: str, more: dict[str, Any], reason: str, tmp_path: Path) -> None:
+    folder = experiment(tmp_path, baseline, epochs=1, **more)
+    if baseline == "xml":
+        (tmp_path / "train.json").write_text("[]")
+    assert train(folder) == FAILED
+    assert re.search(f"{reason}$", last(folder, "failed")["reason"])
 
 
 def test_time_left_counts_the_last_scoring_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,12 +151,12 @@ def test_time_left_counts_the_last_scoring_in(tmp_path: Path, monkeypatch: pytes
         return retrieve(self, model, splits, count_part)
 
     clock = SimpleNamespace(monotonic=lambda: time.monotonic() + late_s[0])
-    for module in (moment_retrieval_train, evaluation):
+    for module in (training, evaluation):
         monkeypatch.setattr(module, "time", clock)
     monkeypatch.setattr(WholeCorpus, "__call__", slow)
     monkeypatch.setattr(evaluation, "QUERIES", 1)
-    monkeypatch.setattr(moment_retrieval_train, "REPORT_EVERY_S", 0.0)
-    assert train(folder) == moment_retrieval_train.DONE
+    monkeypatch.setattr(training, "REPORT_EVERY_S", 0.0)
+    assert train(folder) == DONE
     first, second, final = parts
     assert first == second < final
     rows = [(event["kind"], event["step"], event["eta_s"]) for event in read_events(folder) if "eta_s" in event]
@@ -182,55 +169,37 @@ def test_time_left_counts_the_last_scoring_in(tmp_path: Path, monkeypatch: pytes
 
 def test_queries_given_the_moments_of_others_teach_nothing(tmp_path: Path) -> None:
     folder = experiment(tmp_path, epochs=10, evaluations_per_epoch=0.5, shuffle_links=True)
-    assert train(folder) == moment_retrieval_train.DONE
+    assert train(folder) == DONE
     assert max(value for _, value in curves(read_events(folder))["ndcg@20_0.5"]) < 0.5
 
 
 @pytest.mark.parametrize("precision", ["float16", pytest.param("bfloat16", marks=pytest.mark.slow)])
 def test_mixed_precision_learns_too_and_goes_on_with_its_scale(precision: str, tmp_path: Path) -> None:
     folder = experiment(tmp_path, epochs=6, evaluations_per_epoch=0.5, precision=precision)
-    assert train(folder) == moment_retrieval_train.DONE
+    assert train(folder) == DONE
     values = [value for _, value in curves(read_events(folder))["val_loss"]]
     assert values[-1] < 0.7 * values[0]
     progress = json.loads((folder / "last" / "meta.json").read_text())["progress"]
     assert bool(progress["scaler"]) == (precision == "float16")
 
 
-def test_tensorboard_is_given_losses_and_metrics(tmp_path: Path) -> None:
-    folder = experiment(tmp_path, epochs=1)
-    assert train(folder) == moment_retrieval_train.DONE
-    events = EventAccumulator(str(folder / "tensorboard")).Reload()
-    assert {"train/loss", "train/terms/spans", "train/rate", "val/ndcg_at_20_0.5", "val/loss"} <= set(
-        events.Tags()["scalars"]
-    )
-    assert events.Scalars("val/ndcg_at_20_0.5")[0].step == 6
-
-
 def test_a_trained_model_is_opened_with_its_plan(tmp_path: Path) -> None:
-    folder = experiment(tmp_path, "reloclnet", epochs=1, decoding={"moments": 7})
-    assert train(folder) == moment_retrieval_train.DONE
-    trained = open_trained(folder)
+    more = {"keep_predictions": False, "checkpoint_every_s": 0}
+    folder = experiment(tmp_path, "reloclnet", epochs=1, decoding={"moments": 7}, **more)
+    assert train(folder) == DONE
+    trained, metrics = open_trained(folder), last(folder, "done")["metrics"]
     assert trained.plan.video == str(folder / "../video.h5")
     assert (trained.model.config.hidden, trained.model.config.video_size) == (32, 16)
     assert trained.decoding.moments == 7
-    assert trained.about.metrics["ndcg@20_0.5"] == last(folder, "done")["metrics"]["val"]["ndcg@20_0.5"]
+    assert trained.about.metrics["ndcg@20_0.5"] == metrics["val"]["ndcg@20_0.5"]
     assert not trained.model.training
-
-
-def test_predictions_need_not_be_saved(tmp_path: Path) -> None:
-    folder = experiment(tmp_path, epochs=1, keep_predictions=False)
-    assert train(folder) == moment_retrieval_train.DONE
-    assert not list(folder.glob("predictions*"))
-    assert set(last(folder, "done")["metrics"]) == {"val", "test"}
-
-
-def test_a_release_without_training_queries_fails_with_its_reason(tmp_path: Path) -> None:
-    folder = experiment(tmp_path)
-    (tmp_path / "train.json").write_text("[]")
-    assert train(folder) == moment_retrieval_train.FAILED
-    assert last(folder, "failed")["reason"].endswith(
-        "train.json: there are no training queries, or none of them has a moment"
-    )
+    assert set(metrics) == {"val", "test"} and not list(folder.glob("predictions*"))
+    saved = {event["step"] for event in read_events(folder) if event.get("which") == "last"}
+    assert saved == set(range(1, 7))  # by the clock
+    events = EventAccumulator(str(folder / "tensorboard")).Reload()
+    names = {"train/loss", "train/terms/spans", "train/rate", "val/ndcg_at_20_0.5", "val/loss"}
+    assert names <= set(events.Tags()["scalars"])
+    assert events.Scalars("val/ndcg_at_20_0.5")[0].step == 6
 
 
 def test_scoring_loads_no_torch() -> None:

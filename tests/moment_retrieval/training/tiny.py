@@ -23,8 +23,6 @@ Moment = tuple[int, int, int]  # pattern, first clip, clip behind the last
 
 
 class Collection:
-    """Videos, queries and their features."""
-
     def __init__(self, videos: int = 12, paraphrases: int = 4, seed: int = 3) -> None:
         self.draw = np.random.default_rng(seed)
         self.paraphrases = paraphrases
@@ -52,7 +50,6 @@ class Collection:
         return self._noise(count, QUERY) + self.patterns[QUERY][pattern]
 
     def write(self, folder: Path) -> None:
-        """Every file a plan names."""
         write_features(folder / "video.h5", {name: self._stream(name, VIDEO) for name in self.names})
         write_features(folder / "subtitle.h5", {name: self._stream(name, SUBTITLE) for name in self.names})
         words: dict[str, Rows] = {}
@@ -77,8 +74,9 @@ def query_of(number: int, moments: Sequence[Mapping[str, Any]]) -> dict[str, Any
     return {"query_id": number, "query": f"query {number}", "relevant_moment": rows}
 
 
-def write_json(path: Path, value: Any) -> None:
+def write_json(path: Path, value: Any) -> Path:
     path.write_text(json.dumps(value))
+    return path
 
 
 def write_features(path: Path, rows: Mapping[str, Rows]) -> None:
@@ -92,22 +90,10 @@ def plan_of(baseline: str = "xml", **changes: Any) -> Plan:
     files = {name: f"../{name}.json" for name in ("train", "val", "test")}
     features = {name: f"../{name}.h5" for name in ("video", "subtitle", "query")}
     more = CONQUER_SIZES if baseline == "conquer" else {}
-    defaults: dict[str, Any] = {
-        **files,
-        **features,
-        "corpus": "../video_corpus.json",
-        "baseline": baseline,
-        "top_n": 1,
-        "sizes": {**SIZES, **more, **changes.pop("sizes", {})},
-        "padding": "compact",
-        "epochs": 2,
-        "batch": 16,
-        "lr": 1e-3,
-        "device": "cpu",
-        "threads": 1,
-        "checkpoint_every_s": 3600.0,
-    }
-    return Plan.of({**defaults, **changes})
+    sizes = {**SIZES, **more, **changes.pop("sizes", {})}
+    how = {"padding": "compact", "epochs": 2, "batch": 16, "lr": 1e-3, "checkpoint_every_s": 3600.0}
+    how |= {"baseline": baseline, "top_n": 1, "sizes": sizes, "device": "cpu", "threads": 1}
+    return Plan.of({**files, **features, "corpus": "../video_corpus.json", **how, **changes})
 
 
 def experiment(folder: Path, baseline: str = "xml", **changes: Any) -> Path:
