@@ -182,9 +182,9 @@ def test_every_name_that_is_sent_is_a_task() -> None:
     from judging.projects import services
     from judging.releases import services as releases_services
     from judging.work.services import batches
-    from models_runner.leaderboard.services.releases import RUNS_TASK
+    from models_runner.leaderboard.services.releases import READY_RELEASES
 
     names = [batches.ADVANCE_TASK, batches.EXTEND_TASK, releases_services.RELEASES.task, releases_services.READY_TASK]
-    names += [services.PREPARATIONS.task, VIDEO_TASK, RUNS_TASK, "annotation.tasks.video_cut_previews"]
+    names += [services.PREPARATIONS.task, VIDEO_TASK, READY_RELEASES.task, "annotation.tasks.video_cut_previews"]
     names += [entry["task"] for entry in current_app.conf.beat_schedule.values()]
     assert [name for name in names if name not in current_app.tasks] == []

@@ -219,7 +219,8 @@ def _end(assignment_id: int, batch_id: int, *, state: Assignment.State, now: dat
 
 
 def assignments_sweep(*, now: datetime, project: Project | None = None) -> int:
-    """End every lease that has run out: its grades are final, its other pairs are free again."""
+    """End every lease that has run out: its grades are final, its other pairs are free again. No ``JobKind``: a
+    person works on an assignment, and its time is over whatever they do."""
     overdue = Assignment.objects.filter(state=Assignment.State.OPEN, expires_at__lte=now)
     if project:
         overdue = overdue.filter(project=project)

@@ -19,7 +19,7 @@ from judging.models import Invitation
 from judging.people import services
 from judging.people.services import (
     FORGOTTEN_AFTER,
-    MAIL_LOCK,
+    MAILS,
     invitation_accept,
     invitation_accepted_just_now,
     invitation_create,
@@ -207,7 +207,7 @@ class TestMailed:
             invitation, _ = invite(project, email=ADDRESS)
         assert not invitation_mail(invitation_id=invitation.pk)
         with messages():
-            invitations_sweep(now=timezone.now() + timedelta(minutes=5))
+            MAILS.sweep(timezone.now() + timedelta(minutes=5))
         assert len(mail.outbox) == 1
 
     def test_again_when_it_is_requested_again(self, project: Project, messages: Messages) -> None:
@@ -223,7 +223,7 @@ class TestMailed:
     def test_what_a_lost_message_left_is_sent_by_the_sweep(self, project: Project, messages: Messages) -> None:
         invite(project, email=ADDRESS)
         with messages():
-            invitations_sweep(now=timezone.now() + timedelta(minutes=2))
+            MAILS.sweep(timezone.now() + timedelta(minutes=2))
         assert len(mail.outbox) == 1
 
     def test_a_killed_worker_leaves_it_waiting_for_the_sweep(
@@ -240,14 +240,14 @@ class TestMailed:
         invitation.refresh_from_db()
         assert invitation.mail == Invitation.Mail.WAITING
         with messages():
-            invitations_sweep(now=timezone.now() + timedelta(minutes=2))
+            MAILS.sweep(timezone.now() + timedelta(minutes=2))
         invitation.refresh_from_db()
         assert (invitation.mail, len(mail.outbox)) == (Invitation.Mail.SENT, 1)
         assert invitation_find(secret=secret_in(mail.outbox[0].body)) == invitation
 
     def test_not_while_another_worker_sends_it(self, project: Project) -> None:
         invitation, _ = invite(project, email=ADDRESS)
-        with locked_elsewhere(MAIL_LOCK, invitation.pk):
+        with locked_elsewhere(MAILS.lock, invitation.pk):
             assert not invitation_mail(invitation_id=invitation.pk)
         assert invitation_mail(invitation_id=invitation.pk)
         assert len(mail.outbox) == 1

@@ -22,10 +22,12 @@ from pytest_django.fixtures import Settings
 from accounts.models import Project
 from annotation.models import Video
 from annotation.similarity.registry import REFUSAL
+from core import jobs
 from core.exceptions import NotPossible
 from models_runner.features import making, services
-from models_runner.features.making import FEATURE_SETS, feature_set_work
+from models_runner.features.making import feature_set_work
 from models_runner.features.services import (
+    FEATURE_SETS,
     feature_set_cancel,
     feature_set_delete,
     feature_set_model,
@@ -155,7 +157,7 @@ def test_a_model_that_is_not_here_fails_the_set(project: Project, roots: Path, s
 
 def stopping(monkeypatch: pytest.MonkeyPatch, act: Any) -> None:
     """After its first item an extraction meets ``act``."""
-    monkeypatch.setattr(making, "EVERY_S", 0.0)
+    monkeypatch.setattr(jobs, "EVERY_S", 0.0)
 
     def acting(*args: Any, on_progress: Any, **values: Any) -> Any:
         def report_progress(finished: int, total: int) -> None:
@@ -198,7 +200,7 @@ def test_a_killed_worker_leaves_a_set_that_the_sweep_sends_again(project: Projec
     assert killed is not None
     killed.add("one", np.full((2, 512), 0.25))
     with messages():
-        FEATURE_SETS.sweep(timezone.now() + timedelta(minutes=1))
+        FEATURE_SETS.sweep(timezone.now() + timedelta(seconds=30))
     feature_set.refresh_from_db()
     assert feature_set.state == "running"
     with messages():
@@ -253,7 +255,7 @@ def test_a_worker_that_is_killed_ever_further_on_is_started_as_often_as_it_needs
     for name in names[2:]:
         VideoFactory(corpus=project.dataset.corpus, name=name, file="")
     feature_set = start(project)
-    monkeypatch.setattr(making, "EVERY_S", 0.0)
+    monkeypatch.setattr(jobs, "EVERY_S", 0.0)
     for name in names:
         with monkeypatch.context() as patch, suppress(Killed):
             killing(patch, name)

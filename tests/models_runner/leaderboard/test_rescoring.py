@@ -14,8 +14,8 @@ from core.exceptions import NotPossible
 from judging.models import Release
 from judging.releases.services import release_build, release_create
 from models_runner.leaderboard.selectors.leaderboard import filters_of_query, leaderboard
-from models_runner.leaderboard.services.releases import release_receive, runs_sweep
-from models_runner.leaderboard.services.scorings import scoring_work, scorings_sweep, truth_table
+from models_runner.leaderboard.services.releases import READY_RELEASES, release_receive
+from models_runner.leaderboard.services.scorings import SCORINGS, scoring_work, scorings_sweep, truth_table
 from models_runner.models import Run, Scoring
 from tests.conftest import Messages
 from tests.factories import ProjectFactory
@@ -37,7 +37,7 @@ def test_a_release_whose_message_was_lost_hours_ago_is_received(
     run = bring(member, release, BOTH)
     new = release_build(release_id=release_create(project=scenario.project, actor=None).pk)
     with messages():
-        runs_sweep(timezone.now() + timedelta(hours=2))
+        READY_RELEASES.sweep(timezone.now() + timedelta(hours=2))
     assert run.scorings.get(release=new).state == "scored"
 
 
@@ -59,7 +59,7 @@ def test_a_run_stays_off_releases_before_its_own(
     run = bring(member, ready_release(scenario.project), BOTH)
     with messages():
         release_receive(release_id=release.pk)
-        runs_sweep(timezone.now() + timedelta(days=2))
+        READY_RELEASES.sweep(timezone.now() + timedelta(days=2))
     assert [scoring.release.version for scoring in run.scorings.all()] == [2]
 
 
@@ -92,7 +92,7 @@ def test_what_was_tried_again_in_time_is_scored(
         with pytest.raises(OSError, match="hidden words"):
             scoring_work(scoring_id=scoring.pk)
     with messages():
-        scorings_sweep(timezone.now() + timedelta(minutes=2))
+        SCORINGS.sweep(timezone.now() + timedelta(minutes=2))
     assert run.scorings.get(pk=scoring.pk).state == "scored"
 
 
@@ -110,15 +110,15 @@ def test_a_release_without_a_judged_query_is_read_once(
     later = timezone.now() + timedelta(hours=2)
     empty = [empty_release() for _ in range(2)]
     with messages() as callbacks:
-        runs_sweep(later)
+        READY_RELEASES.sweep(later)
     assert len(callbacks) == len(empty)
     with messages() as callbacks, CaptureQueriesContext(connection) as queries:
-        runs_sweep(later)
+        READY_RELEASES.sweep(later)
     assert callbacks == []
     of_two = len(queries)
     release_receive(release_id=empty_release().pk)
     with django_assert_num_queries(of_two):
-        runs_sweep(later)
+        READY_RELEASES.sweep(later)
     with django_assert_num_queries(2), pytest.raises(NotPossible, match="no judged query"):
         truth_table(release=empty[0], split="test")  # its archive is not opened again
 
@@ -126,5 +126,5 @@ def test_a_release_without_a_judged_query_is_read_once(
 def test_a_split_whose_run_by_similarity_is_missing_gets_it(release: Release, messages: Messages) -> None:
     Run.objects.filter(release=release, split="test").delete()
     with messages():
-        runs_sweep(timezone.now() + timedelta(hours=2))
+        READY_RELEASES.sweep(timezone.now() + timedelta(hours=2))
     assert Run.objects.filter(release=release, split="test", state="scored").exists()
