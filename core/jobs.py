@@ -68,13 +68,14 @@ def swept(sweep: Sweep) -> Sweep:
     return sweep
 
 
-def sweep_all(*, now: datetime) -> None:
-    """Call every sweep; one that fails keeps none of the others back.
+@durable("core.tasks.sweep", autoretry_for=())
+def sweep_all(*, now: datetime | None = None) -> None:
+    """Send again all work whose message or worker was lost; a sweep that fails keeps none of the others back.
 
     Raises:
         ExceptionGroup: what the sweeps that failed raised.
     """
-    errors = []
+    now, errors = now or clock.now(), []
     for sweep in SWEEPS:
         try:
             sweep(now)

@@ -183,16 +183,17 @@ UNREADABLE = "The archive of one of them is not in the storage, or cannot be rea
 State = ReleaseComparison.State
 
 
+def _comparison_fail(row: ReleaseComparison) -> None:
+    values = {"counts": {}, "state": State.FAILED, "error": UNREADABLE, "moved_at": clock.now()}
+    ReleaseComparison.objects.filter(pk=row.pk).update(**values)
+
+
 COMPARISONS = JobKind(
     "judging.tasks.release_compare",
     lambda: ReleaseComparison.objects.filter(state=State.WORKING).select_related("before", "after"),
     lock="release comparison",
     expected=(NotPossibleNow, ImportRefused, OSError, ValueError, *DAMAGED),
-    fail=lambda row, error: (
-        COMPARISONS.rows()
-        .filter(pk=row.pk)
-        .update(counts={}, state=State.FAILED, error=UNREADABLE, moved_at=clock.now())
-    ),
+    fail=lambda row, error: _comparison_fail(row),
 )
 
 

@@ -33,7 +33,7 @@ class _Progress(Progress[FeatureSet]):
         if feature_set.attempts > 1:
             self.every_s = 0.0  # to know at which item it is killed
 
-    def begin(self, step: Step, total: int) -> Callable[[int, int], None]:
+    def begin(self, step: str, total: int) -> Callable[[int, int], None]:
         """Return what reports the items of the step that are done."""
         self.report(step, 0, total)
         return lambda n_done, _: self.report(step, min(n_done, total), total)
