@@ -264,14 +264,14 @@ def job_fail(*, job: Job, error: str) -> None:
     Job.objects.filter(pk=job.pk, state__in=Job.AT_WORK).update(state=Job.State.FAILED, error=error)
 
 
-def project_jobs(task: str, kind: str, *, lock: str, expected: tuple[type[Exception], ...]) -> JobKind[Job]:
-    """Return the kind of work that a ``Job`` row of a project asks for; messages name the project."""
-    return JobKind(
-        task,
-        lambda: Job.objects.filter(kind=kind, state=Job.State.RUNNING),
-        moved="updated_at",
-        lock=lock,
-        key="project",
-        expected=expected,
-        fail=lambda job, error: job_fail(job=job, error=error),
-    )
+class ProjectJobs(JobKind[Job]):
+    """The kind of work that a ``Job`` row of a project asks for; messages name the project."""
+
+    def __init__(self, task: str, kind: str, **options: Any) -> None:
+        super().__init__(
+            task,
+            lambda: Job.objects.filter(kind=kind, state=Job.State.RUNNING).select_related("project"),
+            moved="updated_at",
+            key="project",
+            **options,
+        )

@@ -14,7 +14,7 @@ from accounts.models import Project, User
 from annotation.models import Query
 from annotation.pools.services.candidates import Pool, pool_of
 from core.audit import audit_record
-from core.jobs import JobKind, durable, job_finish, job_set, job_start
+from core.jobs import ProjectJobs, durable, job_finish, job_set, job_start
 from core.messages import send_on_commit
 from core.models import Job
 from judging.exceptions import NotPossibleNow
@@ -27,7 +27,7 @@ CLOSE, FAR = 5, 5  # of a query's moments: the most similar ones, and others at 
 MOST_QUERIES = 50
 
 
-class _Drawings(JobKind[Job]):
+class _Drawings(ProjectJobs):
     def sweep(self, now: datetime) -> None:
         """Fail the drawings whose message was lost: it cannot be sent again, as it held how many and the seed."""
         for job in self.late_rows(now):
@@ -36,15 +36,7 @@ class _Drawings(JobKind[Job]):
                     self.fail(job, "The drawing was lost on its way. Draw again.")
 
 
-DRAWINGS = _Drawings(
-    "judging.tasks.training_draw",
-    lambda: Job.objects.filter(kind=JOB, state=Job.State.RUNNING).select_related("project__dataset__corpus"),
-    moved="updated_at",
-    late=timedelta(minutes=5),
-    lock=JOB,
-    key="project",
-    expected=(),
-)
+DRAWINGS = _Drawings("judging.tasks.training_draw", JOB, lock=JOB, late=timedelta(minutes=5), expected=())
 
 
 @transaction.atomic
