@@ -1,7 +1,8 @@
 """Durable work: a row asks for it, a task does it, and a sweep asks again where a message or a worker was lost.
 
-Every kind of work keeps its own table; ``JobKind`` is what they have in common. Progress of work without a table of
-its own is a row of ``core.models.Job``.
+Every kind of work keeps its own table; ``JobKind`` is what they have in common: claim, progress, failure, attempts,
+resuming, sweep. Whoever cancels or deletes a row takes it out of ``rows``, which a worker learns from ``move``.
+Progress of work without a table of its own is a row of ``core.models.Job``.
 """
 
 import inspect

@@ -1,4 +1,8 @@
-"""Runs that people upload or trainings answer: stored, read and scored by a task, each step safe to repeat."""
+"""Runs that people upload or trainings answer: stored, read and scored by a task, each step safe to repeat.
+
+No ``UploadKind``: a run has one step that nobody confirms, its file stays, it has no report, and how many somebody may
+upload is counted under the lock of their membership; only the order of storing file and row would be shared.
+"""
 
 import logging
 import unicodedata
