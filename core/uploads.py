@@ -264,7 +264,8 @@ def _files_delete(row: Upload) -> None:
 
 
 class BytesProgress(AbstractContextManager["BytesProgress"]):
-    """How much of a file was read, written on a connection of its own: the import's is inside its transaction."""
+    """How much of a file was read, written on a connection of its own: the import's is inside its transaction. No
+    ``core.jobs.Progress``: pieces are added up, what unpacks is more than the total, and there are no steps."""
 
     def __init__(self, row: Upload) -> None:
         self.row_id, self.read, self.written_at = row.pk, 0, monotonic()
