@@ -77,11 +77,6 @@ def sessions_end(*, user: User, actor: User | None, but: str | None = None) -> i
     return ended
 
 
-def sessions_sweep() -> int:
-    """Delete what has ended by itself."""
-    return BrowserSession.objects.filter(expire_date__lt=timezone.now()).delete()[0]
-
-
 class SessionStore(DatabaseStore):
     """Django's sessions in the database, in a table that says whose they are; reading one is our own.
 

@@ -1,9 +1,11 @@
 """Tasks of accounts: those of the services, and what is deleted every hour."""
 
 from celery import shared_task
+from django.utils import timezone
 
-from accounts import sessions
-from accounts.services import identities, throttles
+from accounts.models import BrowserSession, Throttle
+from accounts.services import identities
+from accounts.services.throttles import RETENTION
 
 __all__ = ["identities"]  # its tasks are registered where they are written
 
@@ -11,5 +13,5 @@ __all__ = ["identities"]  # its tasks are registered where they are written
 @shared_task
 def sessions_sweep() -> None:
     """Delete sessions that have ended, and tries that no limit looks at any more."""
-    sessions.sessions_sweep()
-    throttles.throttles_sweep()
+    BrowserSession.objects.filter(expire_date__lt=timezone.now()).delete()
+    Throttle.objects.filter(began_at__lt=timezone.now() - RETENTION).delete()

@@ -6,11 +6,13 @@ its snapshot; so a file that is removed without that lock in sight is named by n
 
 import logging
 from collections.abc import Iterable
+from datetime import datetime
 
 from django.core.files.storage import default_storage
 from django.db import DatabaseError
 
 from core.exceptions import StorageUnavailable
+from core.jobs import swept
 from core.models import LeftFile
 from core.sql import is_locked
 
@@ -40,7 +42,8 @@ def files_delete(*names: str) -> None:
             return
 
 
-def left_files_sweep() -> int:
+@swept
+def left_files_sweep(now: datetime | None = None) -> int:
     """Remove what was left, unless a backup runs; returns how many files went."""
     if is_locked(BACKUP):
         return 0

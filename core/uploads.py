@@ -25,7 +25,7 @@ from django.http import FileResponse, Http404
 from core.audit import audit_record
 from core.exceptions import MomentJudgeError, NotPossible, StorageUnavailable
 from core.files import text_or_packed
-from core.jobs import JobKind, swept
+from core.jobs import EVERY_S, JobKind, swept
 from core.media_files import files_delete
 from core.spreadsheets import CONTENT_TYPE, csv_line, plain
 from core.texts import checked_name, storable
@@ -34,7 +34,6 @@ logger = logging.getLogger(__name__)
 CONFIRM_WITHIN = timedelta(days=7)  # a checked file waits so long for a yes
 BEING_READ = "A file of yours is still being read; wait until that is done."
 NOT_WAITING = "This file does not wait to be imported any more."
-EVERY_S = 1.0  # how often progress is written
 MOVED = "UPDATE {} SET bytes_read = LEAST(%s, bytes_total), updated_at = now() WHERE id = %s"
 MOST_WARNINGS = 1_000_000  # of a report
 WARNINGS_SHOWN = 50
@@ -264,8 +263,9 @@ def _files_delete(row: Upload) -> None:
             transaction.on_commit(partial(files_delete, str(field_file.name)))
 
 
-class Progress(AbstractContextManager["Progress"]):
-    """How much of a file was read, written on a connection of its own: the import's is inside its transaction."""
+class BytesProgress(AbstractContextManager["BytesProgress"]):
+    """How much of a file was read, written on a connection of its own: the import's is inside its transaction. No
+    ``core.jobs.Progress``: pieces are added up, what unpacks is more than the total, and there are no steps."""
 
     def __init__(self, row: Upload) -> None:
         self.row_id, self.read, self.written_at = row.pk, 0, monotonic()

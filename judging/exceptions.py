@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from core.exceptions import MomentJudgeError
+from core.exceptions import MomentJudgeError, NotPossible
 
 
 class JudgingError(MomentJudgeError):
@@ -49,7 +49,7 @@ class AssignmentIncomplete(JudgingError, code="assignment_incomplete"):
     """Some pairs still need a grade."""
 
 
-class NotPossibleNow(JudgingError, code="not_possible_now"):
+class NotPossibleNow(JudgingError, NotPossible, code="not_possible_now"):
     """A lead's step does not fit what the pair or batch is by now."""
 
 

@@ -1,8 +1,7 @@
-"""Modules whose services are tasks (``core.jobs.durable``), and sweeps with a schedule of their own."""
+"""Modules whose services are tasks (``core.jobs.durable``), and one task of two of them."""
 
 from celery import shared_task
 
-from core import clock
 from judging.demo import services as demo
 from judging.imports import services as imports
 from judging.people import person_data
@@ -15,13 +14,8 @@ from judging.review import services as review
 from judging.studies import services as studies
 from judging.work.services import assignments, batches, pairs
 
-__all__ = ["exams", "imports", "pairs", "people", "projects", "quality", "releases", "reports", "studies", "training"]
-
-
-@shared_task
-def assignments_sweep() -> None:
-    """End every lease that has run out."""
-    assignments.assignments_sweep(now=clock.now())
+__all__ = ["assignments", "demo", "exams", "imports", "pairs", "people", "person_data", "projects", "quality"]
+__all__ += ["releases", "reports", "studies", "training"]
 
 
 @shared_task
@@ -29,15 +23,3 @@ def batches_sweep() -> None:
     """Redo what a lost message left: rounds, second batches, decisions by the rule."""
     batches.batches_sweep()
     review.reviews_sweep()
-
-
-@shared_task
-def demo_advance() -> None:
-    """Take the demo its next step: open batches, let simulated annotators grade, make the first release."""
-    demo.demo_advance()
-
-
-@shared_task
-def retention_sweep() -> None:
-    """Delete what was kept as long as settings say; a repeat finds nothing."""
-    person_data.retention_apply(now=clock.now())

@@ -94,11 +94,6 @@ def throttle_forget(limit: Limit, who: str) -> None:
     Throttle.objects.filter(kind=limit.kind, digest=throttle_digest(who)).delete()
 
 
-def throttles_sweep() -> int:
-    """Delete what no limit looks at any more."""
-    return Throttle.objects.filter(began_at__lt=timezone.now() - RETENTION).delete()[0]
-
-
 def throttle_digest(who: str) -> str:
     """Addresses and e-mail cannot be read from the table, nor tried out without the site's secret key."""
     return salted_hmac("accounts.throttles", who.casefold(), algorithm="sha256").hexdigest()

@@ -143,7 +143,8 @@ def local_copy(video: Video) -> Iterator[Path]:
 @swept
 @durable("annotation.tasks.previews_sweep")
 def previews_sweep(now: datetime | None = None) -> int:
-    """Send the cutting of every video that still waits for it; an earlier message may have been lost."""
+    """Send the cutting of every video that still waits for it; an earlier message may have been lost. No ``JobKind``:
+    two workers may cut one video, and an import sends this sweep instead of a message a video."""
     waiting = Video.objects.exclude(file="").filter(moments__preview_state=Moment.Preview.MISSING)
     ids = list(waiting.distinct().values_list("pk", flat=True)[:500])
     for video_id in ids:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from core.exceptions import NotPossible
+
 JUDGED = ("val", "test")
 TRAIN = "train"
 NONE_OF = {
@@ -16,7 +18,7 @@ SIZE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,6})?)\s*(%?)")
 LARGEST_SEED = 2**31 - 1
 
 
-class NoSplit(ValueError):
+class NoSplit(NotPossible):
     """Queries cannot be drawn so; its words are for whoever asked."""
 
 

@@ -9,7 +9,7 @@ from django.utils.text import get_text_list
 
 from accounts.models import Project, User
 from annotation.models import NamedQuerySet, Query
-from annotation.queries.rules import JUDGED, NoSplit, Size
+from annotation.queries.rules import JUDGED, Size
 from annotation.queries.selectors import draft_of, uses_of_queries
 from core.audit import audit_record
 from core.exceptions import NotPossible
@@ -53,10 +53,7 @@ def queries_draw(
         raise NotPossible(refusal)
     if drawn_before:
         _discard(project)
-    try:
-        draft = draft_of(project.dataset.corpus_id, sizes, seed)
-    except NoSplit as error:
-        raise NotPossible(str(error)) from error
+    draft = draft_of(project.dataset.corpus_id, sizes, seed)
     if expected_counts is not None and draft.counts != dict(expected_counts):
         raise NotPossible("The captions have changed since you looked. Look at the numbers again.")
     rows = (

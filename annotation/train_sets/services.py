@@ -12,7 +12,7 @@ from functools import partial
 from hashlib import file_digest, sha256
 from itertools import islice
 from pathlib import Path
-from time import monotonic, time
+from time import time
 from typing import Any
 from uuid import UUID
 
@@ -36,12 +36,11 @@ from annotation.train_sets.models import MOST_DEPTH
 from annotation.train_sets.ranks import Block, Parts, TextRanker, TrainMoments, block_size, ranked_blocks
 from core.audit import audit_record
 from core.exceptions import NotPossible
-from core.jobs import JobKind, Stopped, durable, swept
+from core.jobs import JobKind, Progress, durable, swept
 from core.media_files import files_delete
 
 logger = logging.getLogger(__name__)
 FORGOTTEN_S = 24 * 3600  # a folder that no set needs is thrown away after so long
-EVERY_S = 1.0  # how often progress is written
 ROW_BYTES = 400  # of a row in both files, at most, as a rule
 FORMS = ("json", "parquet")
 OUTDATED = "Captions, queries or the model changed while it was interrupted; what was ranked before was ranked anew."
@@ -52,6 +51,7 @@ TRAIN_SETS = JobKind(
     "annotation.tasks.train_set_write",
     lambda: TrainSet.objects.filter(state=State.RUNNING).select_related("project"),
     lock="train-set",
+    clean=lambda row: _discard(row.uuid),
 )
 CHUNK = 2_048  # captions read and embedded at once
 FORM = b"1"  # of parts; those of another are not used
@@ -138,8 +138,7 @@ def train_set_start(*, project: Project, depth: int, actor: User | None, wake: b
     if row is None:
         row = project.train_sets.filter(depth=depth, state=State.FAILED).order_by("-pk").first()
         if row:
-            row.state, row.error, row.done, row.moved_at = State.RUNNING, "", 0, timezone.now()
-            row.save(update_fields=["state", "error", "done", "moved_at"])
+            TRAIN_SETS.resume(row, state=State.RUNNING, wake=False)
         else:
             row = TrainSet.objects.create(project=project, depth=depth, started_by=actor)
         audit_record(project=project, actor=actor, action="train_set.start", subject=row.uuid, depth=depth)
@@ -178,10 +177,7 @@ def train_set_write(*, train_set_id: int, on_progress: OnProgress | None = None)
     with TRAIN_SETS.claim(train_set_id) as row:
         if row is None:
             return False
-        try:
-            _write(row, _Progress(row, on_progress))
-        except Stopped:
-            _discard(row.uuid)
+        _write(row, _Progress(TRAIN_SETS, row, on_progress))
     return True
 
 
@@ -210,7 +206,7 @@ def _write(row: TrainSet, progress: "_Progress") -> None:
             parquet.add(block)
             queries += len(block.numbers)
             progress.ranking(parts, total, queries)
-    _finish(row, pool, folder, queries, progress.remark)
+    _finish(row, pool, folder, queries, row.remark)
     shutil.rmtree(folder, ignore_errors=True)
     logger.info("training set %s: top %s of %s queries", row.pk, row.depth, queries)
 
@@ -224,8 +220,7 @@ def _finish(row: TrainSet, pool: TrainPool, folder: Path, queries: int, warning:
         values |= {f"{form}_bytes": (folder / form).stat().st_size, f"{form}_sha256": digest}
         values[form] = _store(row.uuid, form, folder / form)
     values |= {"done": queries, "total": queries, "remark": warning, "state": State.DONE, "finished_at": timezone.now()}
-    if not TrainSet.objects.filter(pk=row.pk, state=State.RUNNING).update(**values):
-        raise Stopped
+    TRAIN_SETS.move(row, **values)
 
 
 def _store(uuid: UUID, form: str, path: Path) -> str:
@@ -241,13 +236,6 @@ class _Movable(File):  # type: ignore[type-arg]
 
     def temporary_file_path(self) -> str:
         return str(self.name)
-
-
-@TRAIN_SETS.failure
-def _fail(row: TrainSet, error: str) -> None:
-    failed = {"state": State.FAILED, "error": error[:2000]}
-    if not TrainSet.objects.filter(pk=row.pk, state=State.RUNNING).update(**failed):
-        _discard(row.uuid)  # discarded under our hands, which is why it failed
 
 
 def _discard(uuid: UUID) -> None:
@@ -267,27 +255,10 @@ def _folder(uuid: UUID) -> Path:
     return _work_root() / uuid.hex
 
 
-class _Progress:
-    """Writes down how far a set is, and notices that it was discarded."""
-
-    def __init__(self, row: TrainSet, on_progress: OnProgress | None) -> None:
-        self.row, self.on_progress = row, on_progress
-        self.remark = row.remark
-        self.written_at = -EVERY_S
-
+class _Progress(Progress[TrainSet]):
     def ranking(self, parts: Parts, total: int, n_done: int) -> None:
-        if parts.outdated and not self.remark:
-            self.remark, self.written_at = OUTDATED, -EVERY_S
+        """Write how many queries are ranked, and once that some are ranked anew."""
+        if parts.outdated and not self.row.remark:
             logger.warning("training set %s: %s", self.row.pk, OUTDATED)
+            TRAIN_SETS.move(self.row, remark=OUTDATED)
         self.report(Step.RANKING, n_done, max(n_done, total))
-
-    def report(self, step: str, n_done: int, total: int) -> None:
-        if step == self.row.step and n_done < total and monotonic() - self.written_at < EVERY_S:
-            return
-        self.written_at = monotonic()
-        self.row.step, self.row.done, self.row.total = step, n_done, total
-        values = {"step": step, "done": n_done, "total": total, "remark": self.remark, "moved_at": timezone.now()}
-        if not TrainSet.objects.filter(pk=self.row.pk, state=State.RUNNING).update(**values):
-            raise Stopped
-        if self.on_progress:
-            self.on_progress(self.row.progress)

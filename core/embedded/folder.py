@@ -13,6 +13,8 @@ from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Self
 
+from core.exceptions import MomentJudgeError
+
 LONGEST_SOCKET = 107  # bytes: sun_path holds 108, the last of them a zero
 LONGEST_FOLDER = LONGEST_SOCKET - len("/.s.PGSQL.5432")
 SAFE_IN_URLS = re.compile(r"[A-Za-z0-9._/-]+")  # the folder stands in the database's and the broker's URL
@@ -22,11 +24,8 @@ SHORTEST = 32  # characters of a key
 REMEDY = "MOMENTJUDGE_VAR=/some/other/folder chooses another place."
 
 
-class EmbeddedError(Exception):
-    """A failure around the embedded services; its text is shown to a person without a traceback.
-
-    It is none of core.exceptions, as those import Django, which the supervisor does without.
-    """
+class EmbeddedError(MomentJudgeError):
+    """A failure around the embedded services; its text is shown to a person without a traceback."""
 
 
 def socket_folder(var: Path) -> Path:

@@ -126,6 +126,7 @@ def demo_render(*, video_id: int) -> None:
     _progress(project)
 
 
+@durable("judging.tasks.demo_advance", autoretry_for=())
 def demo_advance() -> None:
     """Do whatever the demo needs next; called every few seconds, at once harmless and cheap when nothing is due."""
     project = Project.objects.filter(demo_videos__isnull=False).first()

@@ -14,13 +14,14 @@ from typing import Any
 from annotation.corpora.importers.base import ImportFileError
 from annotation.corpora.importers.fields import BrokenJson, elements
 from annotation.pools.rules import BATCH_SIZE
+from core.exceptions import NotPossible
 from core.texts import storable
 from judging.work.rules import GRADES
 
 TYPES = ("rating", "choices", "number")  # controls whose value can be a grade
 
 
-class BadMapping(ValueError):
+class BadMapping(NotPossible):
     """It does not say what has to be known; the message says why in plain words."""
 
 

@@ -18,7 +18,7 @@ from annotation.corpora.services.imports import upload_limits
 from core.exceptions import NotPossible
 from core.jobs import durable
 from core.texts import checked_name
-from core.uploads import LineWarning, OnWarning, Progress, UploadKind, upload_finish, warnings_writer
+from core.uploads import BytesProgress, LineWarning, OnWarning, UploadKind, upload_finish, warnings_writer
 from judging.imports.historic import HistoricPair, judgments_store, project_holding, summary
 from judging.imports.label_studio import Mapped, Ungraded, read_export
 from judging.models import JudgmentImport
@@ -118,7 +118,7 @@ def _import(row: JudgmentImport, warnings: IO[str]) -> None:
 
 
 def _read(row: JudgmentImport, warnings: IO[str]) -> Checked:
-    with row.file.open("rb") as source, Progress(row) as progress:
+    with row.file.open("rb") as source, BytesProgress(row) as progress:
         return export_read(
             source=source,
             mapped=Mapped(**row.mapping),

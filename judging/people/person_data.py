@@ -23,7 +23,9 @@ from django.db.models import Exists, Max, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from accounts.models import BrowserSession, Identity, Membership, User
+from core import clock
 from core.audit import audit_record
+from core.jobs import durable
 from core.models import AuditEvent
 from core.spreadsheets import csv_text
 from judging.exceptions import NotPossibleNow
@@ -145,8 +147,11 @@ def retention_counts(*, now: datetime) -> dict[str, int]:
     return {name: len(rows) if name == "logs" else rows.count() for name, rows in retention_due(now=now).items()}
 
 
-def retention_apply(*, now: datetime) -> dict[str, int]:
-    """Delete it; how much of each kind it was. One that cannot be deleted keeps the others from nothing."""
+@durable("judging.tasks.retention_sweep", autoretry_for=())
+def retention_apply(*, now: datetime | None = None) -> dict[str, int]:
+    """Delete what was kept as long as settings say; how much of each kind it was. One that cannot be deleted keeps the
+    others from nothing; a repeat finds nothing."""
+    now = now or clock.now()
     due = retention_due(now=now)  # all of it first: a setting that makes no sense deletes nothing
     for path in due["logs"]:
         path.unlink(missing_ok=True)

@@ -33,18 +33,26 @@ from accounts.services.identities import (
 from accounts.services.members import member_add, status_change
 from core.audit import audit_record
 from core.exceptions import NotPossible
-from core.jobs import durable, swept
-from core.messages import send_on_commit
+from core.jobs import JobKind, durable, swept
 from core.sql import only_one
 from judging.exceptions import InvitationGone, InvitationUnknown, NotPossibleNow
 from judging.models import Invitation
 from judging.work.services.assignments import assignment_return
 
 logger = logging.getLogger(__name__)
-MAIL_TASK = "judging.tasks.invitation_mail"
-MAIL_LOCK = "invitation mail"
+MAILS = JobKind(
+    "judging.tasks.invitation_mail",
+    lambda: Invitation.objects.filter(
+        mail=Invitation.Mail.WAITING,
+        accepted_at=None,
+        revoked_at=None,
+        identity__isnull=False,
+        expires_at__gt=timezone.now(),
+    ),
+    moved="created_at",
+    lock="invitation mail",
+)
 DAYS = 14
-LATE = timedelta(minutes=1)
 FORGOTTEN_AFTER = timedelta(days=30)  # whom an expired invitation was for
 JUST_NOW = timedelta(minutes=1)
 USED = "This invitation was used already: it lets one person join, once. If that was you, log in."
@@ -88,7 +96,7 @@ def _link_new(row: Invitation, *, mail: bool, days: int) -> str:
     row.mail = Invitation.Mail.WAITING if mail else Invitation.Mail.NONE
     row.save()
     if mail:
-        send_on_commit(MAIL_TASK, row.pk)
+        MAILS.send(row.pk)
     return "" if mail else invitation_path(secret)
 
 
@@ -193,18 +201,16 @@ def _unused_or_refused(invitation: Invitation) -> Invitation:
     return row
 
 
-@durable(MAIL_TASK, autoretry_for=())
+@durable(MAILS.task, autoretry_for=())
 def invitation_mail(*, invitation_id: int) -> bool:
     """Send the link to whom it is for, if that still waits to be done and nobody is at it; False when it does not."""
-    with only_one(MAIL_LOCK, invitation_id) as alone:
+    with only_one(MAILS.lock, invitation_id) as alone:
         return alone and _mail(invitation_id)
 
 
 def _mail(invitation_id: int) -> bool:
     secret = token_urlsafe(32)
-    waiting = Invitation.objects.filter(
-        pk=invitation_id, mail=Invitation.Mail.WAITING, accepted_at=None, revoked_at=None, identity__isnull=False
-    )
+    waiting = MAILS.rows().filter(pk=invitation_id)
     waiting.update(digest=secret_digest(secret))  # before it is sent: the link is good as soon as somebody reads it
     mine = Invitation.objects.filter(pk=invitation_id, digest=secret_digest(secret))
     row = mine.select_related("project", "identity").first()
@@ -229,11 +235,7 @@ def _mail(invitation_id: int) -> bool:
 
 @swept
 def invitations_sweep(now: datetime) -> None:
-    """Send again what a lost message left unsent, and forget whom old invitations were for."""
-    waiting = Invitation.objects.filter(mail=Invitation.Mail.WAITING, accepted_at=None, revoked_at=None)
-    late = waiting.filter(created_at__lte=now - LATE, expires_at__gt=now, identity__isnull=False)
-    for invitation_id in late.values_list("pk", flat=True):
-        send_on_commit(MAIL_TASK, invitation_id)
+    """Forget whom old invitations were for."""
     old = Q(invitations__isnull=True) | Q(invitations__expires_at__lte=now - FORGOTTEN_AFTER)
     Identity.objects.filter(old, user=None).delete()
 

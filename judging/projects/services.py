@@ -20,7 +20,7 @@ from annotation.similarity import registry
 from annotation.similarity.base import SimilarityMissing, TopNotOffered
 from core.audit import audit_record
 from core.exceptions import NotPossible
-from core.jobs import durable, job_finish, job_set, job_start, project_jobs
+from core.jobs import ProjectJobs, durable, job_finish, job_set, job_start
 from core.models import Job
 from core.texts import LONGEST_NAME, checked_name
 from judging.exceptions import NotPossibleNow
@@ -34,8 +34,8 @@ from judging.work.services.batches import batches_open
 JOB, RANK_JOB = "batches", "ranking"
 ROOM = 8  # for a number behind a name
 ABSENT = (SimilarityMissing, TopNotOffered)
-PREPARATIONS = project_jobs("judging.tasks.batches_prepare", JOB, lock=JOB, expected=ABSENT)
-RANKINGS = project_jobs("judging.tasks.candidates_rank", RANK_JOB, lock=JOB, expected=ABSENT)
+PREPARATIONS = ProjectJobs("judging.tasks.batches_prepare", JOB, lock=JOB, expected=ABSENT)
+RANKINGS = ProjectJobs("judging.tasks.candidates_rank", RANK_JOB, lock=JOB, expected=ABSENT)
 
 
 @transaction.atomic

@@ -180,7 +180,8 @@ def alert_see(*, alert: QualityAlert, lead: User, note: str = "") -> None:
 
 @swept
 def quality_sweep(now: datetime) -> None:
-    """Send the computing of projects that have new judgments and no fresh figures."""
+    """Send the computing of projects that have new judgments and no fresh figures. No ``JobKind``: no row asks for it,
+    the age of the figures does."""
     for project in Project.objects.filter(batches__isnull=False).distinct():
         report = selectors.quality_report(project)
         if report and (report.computed_at > now - FRESH):

@@ -3,12 +3,11 @@
 import logging
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import monotonic
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -19,7 +18,7 @@ from accounts.models import Project, User
 from core import clock
 from core.audit import audit_record
 from core.exceptions import ImportRefused, StorageFull, StorageUnavailable, disk_is_full
-from core.jobs import JobKind, durable
+from core.jobs import JobKind, Progress, durable
 from core.messages import send_on_commit
 from judging.exceptions import FormStale, NotPossibleNow
 from judging.models import WORDS, Release, ReleaseChange, ReleaseComparison, ReleaseWords
@@ -29,7 +28,6 @@ from judging.releases.selectors import DAMAGED, Scope, archive_opened, scope_of
 
 logger = logging.getLogger(__name__)
 READY_TASK = "models_runner.tasks.similarity_runs_make"
-EVERY_S = 1.0  # how often progress is written
 USED = "This form made another release already. Load the page again; nothing was stored."
 RELEASES = JobKind(
     "judging.tasks.release_build",
@@ -80,10 +78,8 @@ def release_retry(*, release: Release, actor: User) -> None:
     row = Release.objects.select_for_update(of=("self",)).select_related("project").get(pk=release.pk)
     if row.state != Release.State.FAILED:
         raise NotPossibleNow(f"Release {row.version} is {row.get_state_display().lower()} already.")
-    row.state, row.error, row.done, row.total, row.moved_at = Release.State.PREPARING, "", 0, 0, clock.now()
-    row.save(update_fields=["state", "error", "done", "total", "moved_at"])
+    RELEASES.resume(row, state=Release.State.PREPARING)
     audit_record(project=row.project, actor=actor, action="release.retry", subject=row.uuid, version=row.version)
-    RELEASES.send(row.pk)
 
 
 @durable(RELEASES.task)
@@ -97,8 +93,8 @@ def release_build(*, release_id: int, folder: Path | None = None) -> Release | N
         if release is None:
             return Release.objects.filter(pk=release_id).first()
         try:
-            with _progress(release) as report:
-                _write(release, folder or Path(temp_folder), report)
+            with closing(_Progress(release)) as progress:
+                _write(release, folder or Path(temp_folder), progress.report)
         except StorageUnavailable as error:  # it is tried again, and the team can see why it waits
             Release.objects.filter(pk=release.pk, state=Release.State.PREPARING).update(error=str(error))
             raise
@@ -162,29 +158,24 @@ def _archive_save(release: Release, scope: Scope, folder: Path, manifest: dict[s
         send_on_commit(READY_TASK, release.pk)
 
 
-@contextmanager
-def _progress(release: Release) -> Iterator[files.OnStep]:
-    """Write down how far a release is, past the snapshot, which shows nobody anything before its end."""
-    own = None if connection.in_atomic_block else connection.copy()
-    last_step, written_at = "", -EVERY_S
-
-    def report(step: str, n_done: int, total: int) -> None:
-        nonlocal last_step, written_at
-        if step == last_step and n_done < total and monotonic() - written_at < EVERY_S:
-            return
-        last_step, written_at = step, monotonic()
-        with (own or connection).cursor() as cursor:
-            cursor.execute(WRITE, [step, n_done, total, clock.now(), release.pk])
-
-    try:
-        yield report
-    finally:
-        if own:
-            own.close()
-
-
 WRITE = """
 UPDATE judging_release SET step = %s, done = %s, total = %s, moved_at = %s WHERE id = %s AND state = 'preparing'"""
+
+
+class _Progress(Progress[Release]):
+    """Writes on a connection of its own, past the snapshot, which shows nobody anything before its end."""
+
+    def __init__(self, release: Release) -> None:
+        super().__init__(RELEASES, release, None)
+        self.own = None if connection.in_atomic_block else connection.copy()
+
+    def write(self, step: str, n_done: int, total: int) -> None:
+        with (self.own or connection).cursor() as cursor:
+            cursor.execute(WRITE, [step, n_done, total, clock.now(), self.row.pk])
+
+    def close(self) -> None:
+        if self.own:
+            self.own.close()
 
 
 CHUNK = 5000
@@ -192,8 +183,9 @@ UNREADABLE = "The archive of one of them is not in the storage, or cannot be rea
 State = ReleaseComparison.State
 
 
-def _comparison_set(row: ReleaseComparison, **values: Any) -> None:
-    ReleaseComparison.objects.filter(pk=row.pk).update(**values, moved_at=clock.now())
+def _comparison_fail(row: ReleaseComparison) -> None:
+    values = {"counts": {}, "state": State.FAILED, "error": UNREADABLE, "moved_at": clock.now()}
+    ReleaseComparison.objects.filter(pk=row.pk).update(**values)
 
 
 COMPARISONS = JobKind(
@@ -201,7 +193,7 @@ COMPARISONS = JobKind(
     lambda: ReleaseComparison.objects.filter(state=State.WORKING).select_related("before", "after"),
     lock="release comparison",
     expected=(NotPossibleNow, ImportRefused, OSError, ValueError, *DAMAGED),
-    fail=lambda row, error: _comparison_set(row, counts={}, state=State.FAILED, error=UNREADABLE),
+    fail=lambda row, error: _comparison_fail(row),
 )
 
 
@@ -227,7 +219,7 @@ def release_compare(*, comparison_id: int) -> None:
             changes = _rows(row, compared)
             while chunk := list(islice(changes, CHUNK)):
                 ReleaseChange.objects.bulk_create(chunk)
-            _comparison_set(row, counts=compared.facts(), state=State.READY)
+            COMPARISONS.move(row, counts=compared.facts(), state=State.READY)
 
 
 def _rows(row: ReleaseComparison, compared: Compared) -> Iterator[ReleaseChange]:

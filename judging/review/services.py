@@ -114,7 +114,8 @@ def reviews_decide(*, project_id: int) -> int:
 
 
 def reviews_sweep() -> None:
-    """Decide what waits where the policy lets the rule decide, as when that has just been turned on."""
+    """Decide what waits where the policy lets the rule decide, as when that has just been turned on. No ``JobKind``: a
+    batch waits for a person, and who decides first has decided."""
     waiting = Batch.objects.filter(awaits_review=True).order_by().values_list("project", flat=True)
     for project_id in waiting.distinct():
         reviews_decide(project_id=project_id)

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Iterable, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
@@ -36,7 +36,6 @@ STUDIES = JobKind(
     "judging.tasks.coverage_prepare",
     lambda: Pooling.objects.filter(state=Pooling.State.PREPARING, seed__isnull=False).select_related("project"),
     moved="created_at",
-    late=timedelta(minutes=1),
     lock="coverage-plan",
     expected=(MomentJudgeError,),
     fail=lambda pooling, error: pooling_fail(pooling=pooling, error=error),
@@ -55,7 +54,6 @@ class _Openings(JobKind[Pooling]):
 OPENINGS = _Openings(
     "judging.tasks.pool_open",
     lambda: Pooling.objects.filter(state=Pooling.State.OPENING).select_related("project"),
-    late=timedelta(minutes=1),
     lock="pool-open",
     expected=(),
     fail=lambda pooling, error: job_fail(job=_job(pooling, total=0), error=error),

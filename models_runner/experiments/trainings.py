@@ -1,4 +1,8 @@
-"""Trainings at work: a child process that trains, watched by the task; safe to repeat after any crash."""
+"""Trainings at work: a child process that trains, watched by the task; safe to repeat after any crash.
+
+No ``JobKind``: a training waits for a device, not for a message; one that lost its worker may have stopped by itself; a
+cancelled one is at work until its program has ended.
+"""
 
 import logging
 import time

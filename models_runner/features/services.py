@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,9 @@ from accounts.models import Project, User
 from annotation.models import Query, Video
 from annotation.previews.services import local_copy
 from annotation.similarity.registry import model_check
-from core import clock
 from core.audit import audit_record
-from core.exceptions import NotPossible
-from core.messages import send_on_commit
+from core.exceptions import MomentJudgeError, NotPossible
+from core.jobs import JobKind
 from models_runner.features.selectors import first_few, uses_of
 from models_runner.models import FeatureSet
 from moment_retrieval.errors import ScoringError
@@ -27,8 +27,29 @@ from moment_retrieval.features.extractors.videos import clip_count
 
 NOTHING = Path("/nonexistent")  # the file of a video that has none
 logger = logging.getLogger(__name__)
-TASK = "models_runner.tasks.features_work"
 State, Step, Extractor = FeatureSet.State, FeatureSet.Step, FeatureSet.Extractor
+
+
+def _file_of_deleted_remove(feature_set: FeatureSet) -> None:
+    """Remove what was made of a set that was deleted meanwhile; a cancelled one keeps it."""
+    if feature_set.is_ours and not FeatureSet.objects.filter(pk=feature_set.pk).exists():
+        features_file_delete(Path(feature_set.path))
+
+
+class _FeatureSets(JobKind[FeatureSet]):
+    def sweep(self, now: datetime) -> None:
+        """Wake the task again, with one message at a time: a set may wait behind a training."""
+        super().sweep(now)
+        self.late_rows(now).update(moved_at=now)
+
+
+FEATURE_SETS = _FeatureSets(
+    "models_runner.tasks.features_work",
+    lambda: FeatureSet.objects.filter(state=State.RUNNING).select_related("project"),
+    lock="feature-set",
+    expected=(ScoringError, MomentJudgeError, OSError),
+    clean=_file_of_deleted_remove,
+)
 
 
 def names_wanted(project: Project, kind: str) -> list[str]:
@@ -137,7 +158,7 @@ def _create(project: Project, actor: User | None, action: str, wake: bool, **val
             details = {name: getattr(feature_set, name) for name in ("name", "kind", "extractor", "model")}
             audit_record(project=project, actor=actor, action=action, subject=feature_set.uuid, **details)
             if wake:
-                send_on_commit(TASK, feature_set.pk)
+                FEATURE_SETS.send(feature_set.pk)
     except IntegrityError as error:
         if "feature_set_file_once" in str(error):
             raise NotPossible("This file is among the features of the project already.") from error
@@ -176,7 +197,7 @@ def feature_set_cancel(*, feature_set: FeatureSet, actor: User | None) -> Featur
     row = _lock(feature_set)
     if not row.is_at_work:
         raise NotPossible("These features are not being made.")
-    FeatureSet.objects.filter(pk=row.pk).update(state=State.CANCELLED)
+    FeatureSet.objects.filter(pk=row.pk).update(state=State.CANCELLED)  # a worker learns it from its progress
     details = {"name": row.name, "done": row.done, "total": row.total}
     audit_record(project=row.project, actor=actor, action="features.cancel", subject=row.uuid, **details)
     row.state = State.CANCELLED
@@ -189,13 +210,9 @@ def feature_set_resume(*, feature_set: FeatureSet, actor: User | None, wake: boo
     row = _lock(feature_set)
     if not row.may_go_on:
         raise NotPossible("These features are done, or being made already.")
-    values = {"state": State.RUNNING, "error": "", "done": 0, "total": 0, "attempts": 0, "moved_at": clock.now()}
     step = Step.EXTRACTING if row.is_ours else Step.CHECKING
-    FeatureSet.objects.filter(pk=row.pk).update(step=step, **values)
+    FEATURE_SETS.resume(row, state=State.RUNNING, wake=wake, step=step, attempts=0)
     audit_record(project=row.project, actor=actor, action="features.resume", subject=row.uuid, name=row.name)
-    if wake:
-        send_on_commit(TASK, row.pk)
-    row.refresh_from_db()
     return row
 
 

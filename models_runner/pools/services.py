@@ -1,7 +1,6 @@
 """Pooling from runs: reading them, and passing what they returned down as plain rows."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import timedelta
 from pathlib import Path
 from types import MappingProxyType
 from uuid import UUID
@@ -25,7 +24,6 @@ PLANS = JobKind(
         Pooling.objects.filter(state=Pooling.State.PREPARING).exclude(sources__run_uuids=[]).select_related("project")
     ),
     moved="created_at",
-    late=timedelta(minutes=1),
     lock="pool-plan",
     expected=(NotPossible, ScoringError, OSError),
     fail=lambda pooling, error: pooling_fail(pooling=pooling, error=error),

@@ -81,7 +81,7 @@ def kind(monkeypatch: pytest.MonkeyPatch) -> JobKind[Job]:
     ("error", "message", "is_raised"),
     [
         (NotPossible("No words."), "No words.", False),
-        (OSError("No space left."), "No space left.", True),
+        (OSError("No such file: /srv/hidden"), "Something went wrong.", True),
         (KeyError("secret"), "Something went wrong.", True),
         (NotPossible(f"a\0b{'c' * 5000}"), f"a\N{REPLACEMENT CHARACTER}b{'c' * 1997}", False),
         (NotPossible(""), "unknown", False),
@@ -107,6 +107,51 @@ def test_what_was_ended_meanwhile_does_not_fail(kind: JobKind[Job], project: Pro
     assert (job.state, job.error) == ("done", "")
 
 
+def test_an_error_without_words_for_its_owner_is_named(kind: JobKind[Job], project: Project) -> None:
+    kind.unexpected = ""
+    for error, message in ((OSError("No space left."), "No space left."), (KeyError("row"), "KeyError: 'row'")):
+        job = start(project)
+        with pytest.raises(type(error)), kind.claim(job.pk):
+            raise error
+        job.refresh_from_db()
+        assert (job.state, job.error) == ("failed", message)
+
+
+def test_a_cancelled_job_stops_the_work_and_what_is_left_of_it_is_removed(
+    monkeypatch: pytest.MonkeyPatch, project: Project
+) -> None:
+    cleaned: list[Job] = []
+    monkeypatch.setattr(jobs, "SWEEPS", [])
+    running = JobKind(
+        "tests.work", lambda: Job.objects.filter(state=Job.State.RUNNING), moved="updated_at", clean=cleaned.append
+    )
+    job = start(project)
+    before = job.updated_at
+    with running.claim(job.pk) as row:
+        assert row is not None
+        running.move(row, done=2)
+        job.refresh_from_db()
+        assert (row.done, job.done, job.updated_at > before) == (2, 2, True)
+        Job.objects.update(state=Job.State.DONE, title="Cancelled")
+        running.move(row, done=3)
+    job.refresh_from_db()
+    assert (job.state, job.done, job.error, cleaned) == ("done", 2, "", [job])
+
+
+def test_work_taken_up_again_starts_at_its_beginning(
+    kind: JobKind[Job], project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[tuple[str, int]] = []
+    monkeypatch.setattr(jobs, "send_on_commit", lambda task, key: calls.append((task, key)))
+    job = start(project)
+    job_set(job=job, n_done=2, title="Further")
+    job_fail(job=job, error="no disk")
+    kind.resume(job, state="running", title="Again")
+    job.refresh_from_db()
+    assert (job.state, job.error, job.done, job.total, job.title) == ("running", "", 0, 0, "Again")
+    assert calls == [("tests.work", job.pk)]
+
+
 @pytest.mark.django_db(transaction=True)
 def test_one_process_has_it(kind: JobKind[Job], project: Project) -> None:
     job = start(project)
@@ -126,7 +171,7 @@ def test_the_sweep_sends_what_has_not_moved(
     job_finish(job=start(project, "other"), title="Done")
     calls: list[tuple[str, int]] = []
     monkeypatch.setattr(jobs, "send_on_commit", lambda task, key: calls.append((task, key)))
-    sweep_all(now=now + timedelta(minutes=1))
+    sweep_all(now=now + timedelta(seconds=59))
     assert calls == []
     sweep_all(now=now + timedelta(minutes=3))
     assert calls == [("tests.work", job.pk)]

@@ -23,7 +23,7 @@ from judging.demo.services import VIDEO_TASK
 from judging.projects import services as projects
 from judging.releases import services as releases
 from judging.work.services import batches
-from models_runner.leaderboard.services.releases import RUNS_TASK
+from models_runner.leaderboard.services.releases import READY_RELEASES
 from tests.conftest import Messages
 
 TASK = "judging.tasks.batch_advance"
@@ -146,7 +146,13 @@ def test_a_broker_that_hangs_is_tried_once(monkeypatch: pytest.MonkeyPatch, sett
 
 
 def test_every_name_that_is_sent_is_a_task() -> None:
-    names = [batches.ADVANCE_TASK, batches.EXTEND_TASK, releases.RELEASES.task, releases.READY_TASK, RUNS_TASK]
+    names = [
+        batches.ADVANCE_TASK,
+        batches.EXTEND_TASK,
+        releases.RELEASES.task,
+        releases.READY_TASK,
+        READY_RELEASES.task,
+    ]
     names += [projects.PREPARATIONS.task, VIDEO_TASK, "annotation.tasks.video_cut_previews"]
     names += [entry["task"] for entry in current_app.conf.beat_schedule.values()]
     assert [name for name in names if name not in current_app.tasks] == []

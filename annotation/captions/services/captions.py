@@ -7,7 +7,6 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import QuerySet
 from django.utils import timezone
 
 from accounts.models import Project, User
@@ -20,13 +19,9 @@ from annotation.similarity.base import SimilarityMissing
 from annotation.similarity.registry import sentence_model
 from core.audit import audit_record
 from core.exceptions import NotPossible
-from core.jobs import durable, swept
-from core.messages import send_on_commit
-from core.sql import only_one
+from core.jobs import JobKind, durable
 
 logger = logging.getLogger(__name__)
-EDITS_TASK = "annotation.tasks.edits_check"
-LOCK = "edits-check"
 CHUNK = 500
 MEASURED = ["similarity", "similarity_measure", "name_found", "name_score", "name_model"]
 REMEMBERED = ["text", "state", "provider", "model", "prompt_id", "temperature", "attempt", "failed", "detail"]
@@ -34,6 +29,15 @@ REMEMBERED += ["similarity", "similarity_measure_id", "name_found", "name_score"
 LONGEST = 2000
 Decision, Check, State = CaptionReview.Decision, Caption.Check, Caption.State
 UNTOLD = {Check.NO_ANSWER, Check.REFUSED, Check.EMPTY, Check.HUGE}
+EDITS = JobKind(
+    "annotation.tasks.edits_check",
+    lambda: Caption.objects.filter(state=State.EDITED, name_model=""),
+    moved="",
+    lock="edits-check",
+    key="description__corpus",
+    expected=(SimilarityMissing, ner.NameModelMissing),
+    fail=lambda caption, error: None,  # it serves unchecked until a sweep finds the model
+)
 
 
 @transaction.atomic
@@ -127,7 +131,7 @@ def _decide(project: Project, caption: Caption, actor: User, decision: str, *, t
     if decision == Decision.EDITED:  # what was measured was another text
         caption.similarity = caption.similarity_measure = caption.name_score = None
         caption.name_found = caption.name_model = ""
-        send_on_commit(EDITS_TASK, project.dataset.corpus_id)
+        EDITS.send(project.dataset.corpus_id)
     caption.save()
     CaptionReview.objects.create(caption=caption, actor=actor, decision=decision, before=before, text=text)
     facts = {"failed": caption.failed, "from_text": before["text"], "to_text": text}
@@ -158,36 +162,22 @@ def checks_failed(caption: Caption) -> list[Caption.Check]:
     return failed + ([Check.NAME] if score is not None and score > settings.CAPTION_NAME_SCORE_MAX else [])
 
 
-@durable(EDITS_TASK)
+@durable(EDITS.task)
 def edits_check(*, corpus_id: int) -> int:
     """Measure captions that people wrote, and return how many; they serve whatever comes out."""
-    with only_one(LOCK, corpus_id) as alone:
-        if not alone:
+    measured = 0
+    with EDITS.claim(corpus_id) as first:
+        if first is None:
             return 0
-        measured = 0
-        unchecked = edits_unchecked().filter(description__corpus=corpus_id)
+        unchecked = EDITS.rows().filter(description__corpus=corpus_id)
         unchecked = unchecked.select_related("description", "moment__video").order_by("pk")
-        try:
-            names = ner.name_finder(settings.CAPTION_NER, members_of(corpus_id))
-            while captions := list(unchecked[:CHUNK]):
-                captions_measure(captions, names)
-                for caption in captions:
-                    if Check.EMPTY in caption.failed:  # there is nothing to be like
-                        caption.similarity = caption.similarity_measure = None
-                    # one whose text has changed meanwhile is measured again
-                    same = edits_unchecked().filter(pk=caption.pk, text=caption.text)
-                    measured += same.update(**{name: getattr(caption, name) for name in MEASURED})
-        except (SimilarityMissing, ner.NameModelMissing) as error:
-            logger.warning("edited captions of corpus %s stay unchecked: %s", corpus_id, error)
-        return measured
-
-
-def edits_unchecked() -> QuerySet[Caption]:
-    return Caption.objects.filter(state=State.EDITED, name_model="")
-
-
-@swept
-def edits_sweep(now: datetime) -> None:
-    """Send the check again where a message was lost."""
-    for corpus_id in edits_unchecked().values_list("description__corpus", flat=True).distinct():
-        send_on_commit(EDITS_TASK, corpus_id)
+        names = ner.name_finder(settings.CAPTION_NER, members_of(corpus_id))
+        while captions := list(unchecked[:CHUNK]):
+            captions_measure(captions, names)
+            for caption in captions:
+                if Check.EMPTY in caption.failed:  # there is nothing to be like
+                    caption.similarity = caption.similarity_measure = None
+                # one whose text has changed meanwhile is measured again
+                same = EDITS.rows().filter(pk=caption.pk, text=caption.text)
+                measured += same.update(**{name: getattr(caption, name) for name in MEASURED})
+    return measured

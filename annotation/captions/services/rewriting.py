@@ -327,7 +327,6 @@ REDOS = JobKind(
     "annotation.tasks.caption_redo_make",
     lambda: CaptionRedo.objects.filter(finished_at=None).select_related("project", "actor"),
     moved="asked_at",
-    late=timedelta(minutes=1),
     expected=(MomentJudgeError,),
 )
 

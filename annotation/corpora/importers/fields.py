@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any, TypeVar
 
 from annotation.corpora.importers.base import BadLine, DescriptionRecord, Given, Item, Kind, VideoRecord
+from core.exceptions import MomentJudgeError
 from core.texts import is_storable
 
 FOREIGN = 0.3  # share of letters outside the Latin script from which a text is taken for another language
@@ -66,7 +67,7 @@ def _is_latin(letter: str) -> bool:
     return unicodedata.name(letter, "").startswith("LATIN")
 
 
-class Refused(Exception):
+class Refused(MomentJudgeError):
     """This item gives no record; the message says why."""
 
 
@@ -229,7 +230,7 @@ LARGEST_ENTRY = 8_000_000  # characters; the largest known entry, of TACoS, has 
 BLANK = re.compile(r"[ \t\n\r]*")
 
 
-class BrokenJson(Exception):
+class BrokenJson(MomentJudgeError):
     """The text is no such JSON from this line on."""
 
     def __init__(self, line: int, reason: str) -> None:

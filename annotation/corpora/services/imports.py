@@ -19,7 +19,7 @@ from annotation.corpora.services.corpora import ImportReport, corpus_durations, 
 from annotation.models import Corpus, CorpusImport
 from core.exceptions import NotPossible
 from core.jobs import durable
-from core.uploads import Progress, UploadKind, upload_finish, warnings_writer
+from core.uploads import BytesProgress, UploadKind, upload_finish, warnings_writer
 
 PREVIEWED = 10
 STAFF = (Membership.Role.LEAD, Membership.Role.ADMIN)
@@ -117,7 +117,7 @@ def _run(row: CorpusImport, preview: list[dict[str, Any]], warnings: IO[str], *,
         raise NotPossible("The corpus of this name is not yours any more.")
     form = FORMATS[row.format]
     durations = corpus_durations(corpus_name=row.corpus_name) if form.holds == "subtitles" else _durations(row)
-    with row.file.open("rb") as source, Progress(row) as progress:
+    with row.file.open("rb") as source, BytesProgress(row) as progress:
         options = Given(durations, clip=row.clip)
         budget = Budget(upload_limits(), on_bytes=progress.add)
         items = read_file(form, source, row.file_name, options, budget=budget)

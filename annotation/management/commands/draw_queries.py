@@ -16,7 +16,6 @@ DEFAULT: dict[str, Size] = {"val": 500, "test": 2781}  # the paper's
 
 class Command(MomentJudgeCommand):
     help = "Draw a project's queries and divide them into splits; the last line of output is JSON with the counts."
-    known_errors = (NoSplit,)
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project")

@@ -12,7 +12,7 @@ from accounts.commands import MomentJudgeCommand, add_lead_argument, names_of
 from accounts.services.members import leads_named
 from core.uploads import LineWarning, warnings_writer
 from judging.imports.historic import project_holding
-from judging.imports.label_studio import BadMapping, Mapped, mapped
+from judging.imports.label_studio import Mapped, mapped
 from judging.imports.services import export_read, export_store
 
 LINES_SHOWN = 20
@@ -20,8 +20,6 @@ LINES_SHOWN = 20
 
 class Command(MomentJudgeCommand):
     help = "Import the judgments of a Label Studio export (JSON or JSON-MIN); the last line of output is JSON."
-
-    known_errors = (BadMapping,)
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path)

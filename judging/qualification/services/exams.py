@@ -36,7 +36,6 @@ EXAMS = JobKind(
     "judging.tasks.exam_prepare",
     lambda: Exam.objects.filter(state=Exam.State.PREPARING).select_related("project"),
     moved="created_at",
-    late=timedelta(minutes=1),
     lock="exam",
     expected=(NotPossible,),
 )

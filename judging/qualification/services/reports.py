@@ -6,7 +6,6 @@ means over its people.
 
 import logging
 from collections.abc import Iterable, Mapping
-from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
@@ -24,7 +23,6 @@ EXAM_REPORTS = JobKind(
     "judging.tasks.exam_report",
     lambda: Exam.objects.filter(kind=Exam.Kind.COHORT, state=Exam.State.CLOSED, report__exact={}),
     moved="closed_at",
-    late=timedelta(minutes=1),
 )
 Grades = dict[int, dict[int, int]]  # of each annotator by known pair
 State = Sitting.State

@@ -203,7 +203,6 @@ ATTEMPT_REPORTS = JobKind(
         report__has_key=Sitting.NO_RESULT
     ),
     moved="ended_at",
-    late=timedelta(minutes=1),
 )
 
 

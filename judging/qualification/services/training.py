@@ -7,27 +7,36 @@ from random import Random
 from secrets import randbelow
 
 from django.conf import settings
-from django.db import OperationalError, transaction
+from django.db import transaction
 from django.db.models import Max, QuerySet
 
 from accounts.models import Project, User
 from annotation.models import Query
 from annotation.pools.services.candidates import Pool, pool_of
 from core.audit import audit_record
-from core.jobs import durable, job_fail, job_finish, job_set, job_start, swept
+from core.jobs import ProjectJobs, durable, job_finish, job_set, job_start
 from core.messages import send_on_commit
 from core.models import Job
-from core.sql import only_one
 from judging.exceptions import NotPossibleNow
 from judging.guidelines.services import draft_example_set
 from judging.models import GuidelineDraft, KnownPair
 
 logger = logging.getLogger(__name__)
 JOB = "training"
-DRAW_TASK = "judging.tasks.training_draw"
 CLOSE, FAR = 5, 5  # of a query's moments: the most similar ones, and others at random
 MOST_QUERIES = 50
-LATE = timedelta(minutes=5)
+
+
+class _Drawings(ProjectJobs):
+    def sweep(self, now: datetime) -> None:
+        """Fail the drawings whose message was lost: it cannot be sent again, as it held how many and the seed."""
+        for job in self.late_rows(now):
+            with self.claim(job.project_id) as running:
+                if running == job:
+                    self.fail(job, "The drawing was lost on its way. Draw again.")
+
+
+DRAWINGS = _Drawings("judging.tasks.training_draw", JOB, lock=JOB, late=timedelta(minutes=5), expected=())
 
 
 @transaction.atomic
@@ -44,37 +53,32 @@ def training_request(*, project: Project, actor: User, queries: int, seed: int |
         raise NotPossibleNow("Every training query has been drawn.")
     job_start(project=project, kind=JOB, title="Waiting for a worker", total=2)
     audit_record(project=project, actor=actor, action="training.draw", subject=project.uuid, queries=queries, seed=seed)
-    send_on_commit(DRAW_TASK, project.pk, queries, seed)
+    send_on_commit(DRAWINGS.task, project.pk, queries, seed)
 
 
-@durable(DRAW_TASK)
+@durable(DRAWINGS.task)
 def training_draw(*, project_id: int, queries: int, seed: int) -> int:
     """Store pairs of ``queries`` random train queries, near and far, without a grade; say how many. A repeat of a
     drawing that is done finds no job and does nothing."""
-    with only_one(JOB, project_id) as alone:
-        running = Job.objects.filter(project=project_id, kind=JOB, state=Job.State.RUNNING)
-        job = running.select_related("project__dataset__corpus").first() if alone else None
-        return _draw(job.project, job, queries, seed) if job else 0
+    n_drawn = 0
+    with DRAWINGS.claim(project_id) as job:
+        if job is not None:
+            n_drawn = _draw(job.project, job, queries, seed)
+    return n_drawn
 
 
 def _draw(project: Project, job: Job, queries: int, seed: int) -> int:
-    try:
-        rng = Random(seed)
-        free = list(_free_queries(project).order_by("pk"))
-        sample = rng.sample(free, min(queries, len(free)))
-        job_set(job=job, n_done=0, title="Embedding captions and queries")
-        pool = pool_of(project=project)
-        rows = _pairs(project, pool, sample, rng) if sample and len(pool.moment_ids) else []
-        with transaction.atomic():
-            before = KnownPair.objects.filter(project=project).count()
-            KnownPair.objects.bulk_create(rows, ignore_conflicts=True)
-            n_drawn = KnownPair.objects.filter(project=project).count() - before
-            job_finish(job=job, title=f"{n_drawn} pairs drawn")
-    except OperationalError:
-        raise  # the task is tried again
-    except Exception as error:
-        job_fail(job=job, error=f"{type(error).__name__}: {error}")
-        raise
+    rng = Random(seed)
+    free = list(_free_queries(project).order_by("pk"))
+    sample = rng.sample(free, min(queries, len(free)))
+    job_set(job=job, n_done=0, title="Embedding captions and queries")
+    pool = pool_of(project=project)
+    rows = _pairs(project, pool, sample, rng) if sample and len(pool.moment_ids) else []
+    with transaction.atomic():
+        before = KnownPair.objects.filter(project=project).count()
+        KnownPair.objects.bulk_create(rows, ignore_conflicts=True)
+        n_drawn = KnownPair.objects.filter(project=project).count() - before
+        job_finish(job=job, title=f"{n_drawn} pairs drawn")
     logger.info("project %s: %s training pairs of %s queries", project.pk, n_drawn, len(sample))
     return n_drawn
 
@@ -99,16 +103,6 @@ def _free_queries(project: Project) -> QuerySet[Query]:
     return Query.objects.filter(
         project=project, split=Query.Split.TRAIN, is_placeholder=False, known_pairs__isnull=True
     )
-
-
-@swept
-def drawings_sweep(now: datetime) -> None:
-    """Say of drawings whose message was lost that they failed; one that is at work holds its lock and goes on."""
-    stale = Job.objects.filter(kind=JOB, state=Job.State.RUNNING, updated_at__lte=now - LATE)
-    for job in stale:
-        with only_one(JOB, job.project_id) as alone:
-            if alone:
-                job_fail(job=job, error="The drawing was lost on its way. Draw again.")
 
 
 @transaction.atomic

@@ -266,7 +266,7 @@ def missed_exam_count(request: MemberRequest, attempt: Sitting) -> HttpResponse:
     if _is_valid(request, form):
         try:
             sittings.missed_exam_count(attempt=attempt, actor=request.user, **form.cleaned_data)
-        except (NotPossible, NotPossibleNow) as error:
+        except NotPossible as error:
             messages.error(request, str(error))
         else:
             outcome = "counts as an attempt now" if form.cleaned_data["counts"] else "does not count as an attempt"

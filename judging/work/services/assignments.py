@@ -10,6 +10,7 @@ from django.db.models.functions import Least
 
 from accounts.models import Membership, Project, User
 from core import clock
+from core.jobs import durable
 from core.messages import send_on_commit
 from core.sql import row_first
 from judging.exceptions import AssignmentIncomplete, GuidelineUnconfirmed, LeaseLost, NotQualified, WarmUpDue
@@ -221,8 +222,11 @@ def _end(assignment_id: int, batch_id: int, *, state: Assignment.State, now: dat
         send_on_commit(ADVANCE_TASK, batch_id)
 
 
-def assignments_sweep(*, now: datetime, project: Project | None = None) -> int:
-    """End every lease that has run out: its grades are final, its other pairs are free again."""
+@durable("judging.tasks.assignments_sweep", autoretry_for=())
+def assignments_sweep(*, now: datetime | None = None, project: Project | None = None) -> int:
+    """End every lease that has run out: its grades are final, its other pairs are free again. No ``JobKind``: a
+    person works on an assignment, and its time is over whatever they do."""
+    now = now or clock.now()
     overdue = Assignment.objects.filter(state=Assignment.State.OPEN, expires_at__lte=now)
     if project:
         overdue = overdue.filter(project=project)

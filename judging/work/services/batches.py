@@ -83,7 +83,7 @@ def batches_open(*, project_id: int) -> int:
 def batch_advance(*, batch_id: int) -> None:
     """Decide every pair whose round is complete, open the second round, or close the batch. It recomputes from the rows
     under the batch's lock, so it may run twice, late or out of order; the batch may be gone, where a lead took back its
-    being opened."""
+    being opened. No ``JobKind``: no row asks for it, it has no state of its own and cannot fail for good."""
     batch = Batch.objects.select_for_update().filter(pk=batch_id).first()
     if batch is None or batch.state == Batch.State.DONE:
         return

@@ -1,7 +1,6 @@
 """A lead's decisions on single pairs: withdraw, restore, answer flags, have a preview cut anew."""
 
 import logging
-from datetime import timedelta
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
@@ -127,7 +126,6 @@ RECUTS = JobKind(
         "moment__video", "pair__batch__project", "pair__candidate", "asked_by"
     ),
     moved="asked_at",
-    late=timedelta(minutes=1),
     lock="recut",
     expected=(NotPossible,),
     fail=lambda recut, error: _end(recut, state=Recut.State.FAILED, error=error[:300]),

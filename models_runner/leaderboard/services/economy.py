@@ -7,7 +7,6 @@ from io import TextIOWrapper
 from zipfile import ZipFile
 
 from django.db import IntegrityError, transaction
-from django.utils import timezone
 
 from accounts.models import User
 from core.audit import audit_record
@@ -56,13 +55,12 @@ def study_work(*, study_id: int) -> None:
     """Compute a study; a repeat finds it done."""
     with STUDIES.claim(study_id) as study:
         if study is not None:
-            values = {"state": EconomyStudy.State.DONE, "result": _computed(study), "updated_at": timezone.now()}
-            STUDIES.rows().filter(pk=study.pk).update(**values)
+            STUDIES.move(study, state=EconomyStudy.State.DONE, result=_computed(study))
 
 
 def _computed(economy_study: EconomyStudy) -> dict[str, object]:
     def tell(n_done: int, total: int) -> None:
-        EconomyStudy.objects.filter(pk=economy_study.pk).update(done=n_done, total=total, updated_at=timezone.now())
+        STUDIES.move(economy_study, done=n_done, total=total)
 
     runs = runs_of(economy_study.release, economy_study.split)
     tables = {str(run.uuid): run_table(run) for run in runs}

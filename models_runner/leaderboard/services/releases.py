@@ -2,21 +2,21 @@
 similarity is what the frozen candidates of a release's queries would retrieve."""
 
 import logging
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from django.core.files import File
 from django.core.files.base import ContentFile
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from accounts.models import User
 from annotation.models import Candidate, Query
+from core import clock
 from core.audit import audit_record
 from core.files import checksum
-from core.jobs import durable, swept
-from core.messages import send_on_commit
+from core.jobs import JobKind, durable
 from judging.models import Release
 from models_runner.leaderboard.services.scorings import scored, scoring_write, scorings_order, truth_table, truths_make
 from models_runner.models import ReadRelease, Run, Scoring, Truth
@@ -26,11 +26,24 @@ from moment_retrieval.tables import JudgedTable, RunTable
 
 logger = logging.getLogger(__name__)
 SIMILARITY = "similarity"
-RUNS_TASK = "models_runner.tasks.similarity_runs_make"
-LATE, RECENT = timedelta(minutes=1), timedelta(hours=1)
+RECENT = timedelta(hours=1)
 
 
-@durable(RUNS_TASK)
+def _unfinished() -> QuerySet[Release]:
+    """Return the ready releases that a lost message or a killed worker left without truths or runs."""
+    runs = Run.objects.filter(source=Run.Source.SIMILARITY)
+    own = runs.filter(release=OuterRef("release"), split=OuterRef("split"))
+    is_unread = ~Q(Exists(ReadRelease.objects.filter(release=OuterRef("pk"))))  # also one without a judged query
+    is_missing_a_run = Q(Exists(Truth.objects.filter(~Exists(own), release=OuterRef("pk"))))
+    at_work = runs.filter(state=Run.State.RUNNING, release=OuterRef("pk"))
+    has_stopped = Q(Exists(at_work), created_at__gte=clock.now() - RECENT)
+    return Release.objects.filter(is_unread | is_missing_a_run | has_stopped, state=Release.State.READY)
+
+
+READY_RELEASES = JobKind("models_runner.tasks.similarity_runs_make", _unfinished, moved="created_at")
+
+
+@durable(READY_RELEASES.task)
 def release_receive(*, release_id: int) -> None:
     """Read the release, score the project's runs on it, make its runs by similarity; a repeat finds it done."""
     release = Release.objects.select_related("project").filter(pk=release_id, state=Release.State.READY).first()
@@ -42,25 +55,11 @@ def release_receive(*, release_id: int) -> None:
     similarity_runs_make(release_id=release_id)
 
 
-@swept
-def runs_sweep(now: datetime) -> None:
-    """Send again whatever a lost message or a killed worker left undone."""
-    runs = Run.objects.filter(source=Run.Source.SIMILARITY)
-    own = runs.filter(release=OuterRef("release"), split=OuterRef("split"))
-    is_unread = ~Q(Exists(ReadRelease.objects.filter(release=OuterRef("pk"))))  # also one without a judged query
-    is_missing_a_run = Q(Exists(Truth.objects.filter(~Exists(own), release=OuterRef("pk"))))
-    at_work = runs.filter(state=Run.State.RUNNING, release=OuterRef("pk"))
-    has_stopped = Q(Exists(at_work), created_at__gte=now - RECENT)
-    ready = Release.objects.filter(state=Release.State.READY, created_at__lte=now - LATE)
-    for pk in ready.filter(is_unread | is_missing_a_run | has_stopped).values_list("pk", flat=True):
-        send_on_commit(RUNS_TASK, pk)
-
-
 @transaction.atomic
 def similarity_runs_request(*, release: Release, actor: User) -> None:
     """Wake the task that makes the similarity runs of a release."""
     audit_record(project=release.project, actor=actor, action="run.request", subject=release.uuid, system=SIMILARITY)
-    send_on_commit(RUNS_TASK, release.pk)
+    READY_RELEASES.send(release.pk)
 
 
 def similarity_runs_make(*, release_id: int) -> list[Run]:

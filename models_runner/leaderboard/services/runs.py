@@ -1,4 +1,8 @@
-"""Runs that people upload or trainings answer: stored, read and scored by a task, each step safe to repeat."""
+"""Runs that people upload or trainings answer: stored, read and scored by a task, each step safe to repeat.
+
+No ``UploadKind``: a run has one step that nobody confirms, its file stays, it has no report, and how many somebody may
+upload is counted under the lock of their membership; only the order of storing file and row would be shared.
+"""
 
 import logging
 import unicodedata
@@ -73,6 +77,7 @@ UPLOADS = JobKind(
     lock="run",
     expected=(ScoringError, MomentJudgeError),
     unexpected=UNEXPECTED,
+    clean=lambda run: files_delete(str(run.table.name)),
 )
 Step = Run.Step
 
@@ -278,13 +283,13 @@ def _place() -> Iterator[bool]:
 
 
 def _process(run: Run) -> None:
-    _step(run, Step.READING)
+    UPLOADS.move(run, step=Step.READING)
     table = run_parsed(run)
-    Run.objects.filter(pk=run.pk, state=Run.State.RUNNING).update(form=run.form)  # it was read, so it counts
+    UPLOADS.move(run, form=run.form)  # it was read, so it counts
     judged = truth_table(release=run.release, split=run.split, labels=run.labels)
     check_known(table, run, judged.query_ids)
     check_answered(table, run, judged.query_ids)
-    _step(run, Step.SCORING)
+    UPLOADS.move(run, step=Step.SCORING)
     best = serialization.cut(table, depth=DEPTH)
     result = scored(best, judged, durations_s=durations_of(run))
     concerns = concerns_about(run, table)
@@ -292,13 +297,9 @@ def _process(run: Run) -> None:
     run.table.save("table", ContentFile(serialization.run_bytes(best)), save=False)
     values = {"table": run.table.name, "form": run.form, "n_queries": len(table), "error": "", "concerns": concerns}
     with transaction.atomic():
-        running = Run.objects.filter(pk=run.pk, state=Run.State.RUNNING)
-        is_ours = running.update(state=Run.State.SCORED, **values)
-        if is_ours:
-            scoring_write(scoring, result)
-            scorings_order(pk=run.pk)
-    if not is_ours:
-        files_delete(str(run.table.name))
+        UPLOADS.move(run, state=Run.State.SCORED, **values)
+        scoring_write(scoring, result)
+        scorings_order(pk=run.pk)
 
 
 def run_parsed(run: Run) -> RunTable:
@@ -355,10 +356,6 @@ def check_answered(table: RunTable, run: Run, judged: tuple[str, ...]) -> None:
             f"The run answers {n_answered} of the {len(judged)} judged queries of {run.split}. The labels of this "
             f"split are hidden: a run on it answers at least {LEAST_ANSWERED:.0%} of them."
         )
-
-
-def _step(run: Run, step: Step) -> None:
-    Run.objects.filter(pk=run.pk, state=Run.State.RUNNING).update(step=step, updated_at=timezone.now())
 
 
 @transaction.atomic

@@ -3,14 +3,14 @@
 import logging
 from collections import Counter
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import numpy as np
 from django.db import OperationalError, transaction
 from django.db.models import F, Q, QuerySet
 from django.utils.crypto import salted_hmac
 
-from core.jobs import durable, swept
+from core.jobs import LATE, durable, swept
 from core.messages import send_on_commit
 from models_runner.leaderboard.models import ATTEMPTS
 from models_runner.leaderboard.services.scorings import columns_of
@@ -20,7 +20,6 @@ from moment_retrieval.statistics.significance import intervals, randomisation_te
 
 logger = logging.getLogger(__name__)
 TASK = "models_runner.tasks.score_tests_work"
-LATE = timedelta(minutes=1)  # a test that still waits by then has lost its message, or its worker is busy
 SWEPT = 2_000  # tests that a sweep looks at
 
 
@@ -84,7 +83,8 @@ def score_tests_drop(*, run: Run) -> None:
 
 @swept
 def score_tests_sweep(now: datetime) -> None:
-    """Send again what still waits: its message may have been lost."""
+    """Send again what still waits. No ``JobKind``: a message names a score, and workers share the tests that name it by
+    locks on their rows."""
     late = _waiting().filter(created_at__lte=now - LATE).order_by("created_at")
     for score_id in covering(late.values_list("one_id", "other_id")[:SWEPT]):
         send_on_commit(TASK, score_id)

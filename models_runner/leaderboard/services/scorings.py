@@ -4,7 +4,7 @@ import logging
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -14,19 +14,18 @@ from zipfile import ZipFile
 import numpy as np
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
-from django.db import IntegrityError, OperationalError, transaction
-from django.db.models import Exists, F, OuterRef, QuerySet
+from django.db import IntegrityError, transaction
+from django.db.models import Exists, F, OuterRef
 from django.utils import timezone
 
 from annotation.models import Video
 from core.exceptions import MomentJudgeError, NotPossible
-from core.jobs import durable, swept
+from core.jobs import JobKind, durable, swept
 from core.media_files import files_delete
-from core.messages import send_on_commit
-from core.sql import only_one
 from judging.models import Release
 from judging.releases.layout import JUDGED_SPLITS
 from judging.releases.selectors import archive_opened
+from models_runner.leaderboard.models import ATTEMPTS
 from models_runner.models import PerQuery, ReadRelease, Run, Score, Scoring, Truth
 from moment_retrieval import formats, serialization
 from moment_retrieval.errors import EmptyFile, ScoringError
@@ -36,13 +35,19 @@ from moment_retrieval.statistics.significance import intervals
 from moment_retrieval.tables import Floats, JudgedTable, RunTable, similarity_labelled
 
 logger = logging.getLogger(__name__)
-SCORE_TASK = "models_runner.tasks.scoring_work"
-LATE = timedelta(minutes=1)  # a scoring that still waits by then has lost its message, or its worker is busy
-ATTEMPTS = 3
 UNEXPECTED = "An error on the site; those who run it find it in the log."  # its text may hold what nobody should see
 LEAST_ANSWERED = 0.9  # of the judged queries, where labels are hidden: scores over few tell the labels of each
 RUN_TABLES = 8  # tables of runs that a process keeps
 State = Scoring.State
+SCORINGS = JobKind(
+    "models_runner.tasks.scoring_work",
+    lambda: Scoring.objects.filter(state=State.WAITING, run__state=Run.State.SCORED).select_related("run", "release"),
+    moved="created_at",
+    lock="scoring",
+    expected=(ScoringError, MomentJudgeError),
+    unexpected=UNEXPECTED,
+    attempts=ATTEMPTS,
+)
 DIGESTS = 1_000  # of truths, of 64 letters each
 TRUTH_TABLES = 4  # tables that a process keeps; the largest has about 10 MB
 
@@ -145,26 +150,14 @@ def answers_enough(n_answered: int, n_queries: int) -> bool:
     return n_answered >= LEAST_ANSWERED * n_queries
 
 
-@durable(SCORE_TASK)
+@durable(SCORINGS.task)
 def scoring_work(*, scoring_id: int) -> None:
     """Score what waits; a repeat finds it done, and what fails leaves other runs alone. What is wrong with the run is
     final and says so; anything unexpected is tried again, ATTEMPTS times in all."""
-    with only_one("scoring", scoring_id) as alone:
-        row = Scoring.objects.select_related("run", "release").filter(pk=scoring_id).first()
-        if not alone or row is None or row.state != State.WAITING or row.run.state != Run.State.SCORED:
-            return
-        try:
+    with SCORINGS.claim(scoring_id) as row:
+        if row is not None:
             judged = truth_table(release=row.release, split=row.run.split, labels=row.run.labels)
-            result = scored(run_table(row.run), judged, durations_s=durations_of(row.run))
-        except OperationalError:
-            raise
-        except (ScoringError, MomentJudgeError) as error:
-            scoring_fail(row, str(error))
-        except Exception:
-            scoring_record_failure(row)
-            raise
-        else:
-            scoring_write(row, result)
+            scoring_write(row, scored(run_table(row.run), judged, durations_s=durations_of(row.run)))
 
 
 @transaction.atomic
@@ -188,20 +181,6 @@ def scoring_write(scoring: Scoring, result: Scored) -> None:
     logger.info("run %s scored on release %s", row.run_id, row.release_id)
 
 
-def scoring_fail(scoring: Scoring, error: str) -> None:
-    Scoring.objects.filter(pk=scoring.pk, state=State.WAITING).update(state=State.FAILED, error=error[:2000])
-    logger.warning("scoring %s failed: %s", scoring.pk, error)
-
-
-@transaction.atomic
-def scoring_record_failure(scoring: Scoring) -> None:
-    """Count an attempt that something unexpected ended; the sweep tries again until there have been enough."""
-    waiting = Scoring.objects.filter(pk=scoring.pk, state=State.WAITING)
-    waiting.update(attempts=F("attempts") + 1)
-    if waiting.filter(attempts__gte=ATTEMPTS).exists():
-        scoring_fail(scoring, UNEXPECTED)
-
-
 @transaction.atomic
 def scorings_order(**which: object) -> None:
     """Have runs scored on the releases that came after their own, too: all of them, or those that ``which`` selects.
@@ -220,20 +199,14 @@ def scorings_order(**which: object) -> None:
     new = [Scoring(run_id=run, release_id=release) for run, release in missing.values_list("pk", "on")]
     Scoring.objects.bulk_create(new, ignore_conflicts=True)
     runs, releases = {one.run_id for one in new}, {one.release_id for one in new}
-    scorings_send(Scoring.objects.filter(run__in=runs, release__in=releases))
-
-
-def scorings_send(scorings: QuerySet[Scoring]) -> None:
-    """Wake the task for each of them that waits."""
-    for pk in scorings.filter(state=State.WAITING).values_list("pk", flat=True):
-        send_on_commit(SCORE_TASK, pk)
+    for pk in SCORINGS.rows().filter(run__in=runs, release__in=releases).values_list("pk", flat=True):
+        SCORINGS.send(pk)
 
 
 @swept
 def scorings_sweep(now: datetime) -> None:
-    """Order what runs and releases that came at the same time left out; send again what still waits."""
+    """Order what runs and releases that came at the same time left out."""
     scorings_order()
-    scorings_send(Scoring.objects.filter(created_at__lte=now - LATE, run__state=Run.State.SCORED))
 
 
 def durations_of(run: Run) -> dict[str, float]:

@@ -10,7 +10,7 @@ from accounts.models import Project, User
 from annotation.captions import ner
 from annotation.captions.selectors import captions_serving
 from annotation.captions.services import captions as services_captions
-from annotation.captions.services.captions import caption_accept, caption_edit, caption_undo, edits_check, edits_sweep
+from annotation.captions.services.captions import EDITS, caption_accept, caption_edit, caption_undo, edits_check
 from annotation.captions.services.rewriting import (
     NOTHING_ELSE,
     REDOS,
@@ -175,7 +175,7 @@ def test_a_lost_message_is_sent_again(project: Project, person: User, messages: 
     assert pending.attempt == 1  # its message may still come
     with messages():
         REDOS.sweep(timezone.now() + timedelta(minutes=2))
-        edits_sweep(timezone.now())
+        EDITS.sweep(timezone.now())
     pending.refresh_from_db()
     edited.refresh_from_db()
     assert (pending.attempt, edited.name_model) == (2, "lexicon")

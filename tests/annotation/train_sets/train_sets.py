@@ -8,9 +8,10 @@ from django.conf import settings
 
 from accounts.models import Project
 from annotation.models import TrainSet
-from annotation.train_sets import ranks, services
+from annotation.train_sets import ranks
 from annotation.train_sets.ranks import Parts
 from annotation.train_sets.services import train_set_start, train_set_write
+from core import jobs
 from tests.factories import CaptionFactory, MomentFactory, QueryFactory
 
 CAPTIONS = ["a man sings", "a woman sings", "two dogs bark", "a man barks"]
@@ -21,7 +22,7 @@ def small_blocks(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Blocks hold two queries, and progress is always written; says where the parts will lie."""
     monkeypatch.setattr(settings, "MOMENTJUDGE_VAR", folder)
     monkeypatch.setattr(ranks, "QUERIES", 2)
-    monkeypatch.setattr(services, "EVERY_S", 0.0)
+    monkeypatch.setattr(jobs, "EVERY_S", 0.0)
     return folder / "train_sets"
 
 

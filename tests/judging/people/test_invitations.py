@@ -19,7 +19,7 @@ from judging.models import Invitation
 from judging.people import services
 from judging.people.services import (
     FORGOTTEN_AFTER,
-    MAIL_LOCK,
+    MAILS,
     invitation_accept,
     invitation_accepted_just_now,
     invitation_create,
@@ -169,7 +169,7 @@ class TestMailed:
         assert secret == ""
         assert not invitation_mail(invitation_id=invitation.pk)
         with messages():
-            invitations_sweep(now=timezone.now() + timedelta(minutes=5))
+            MAILS.sweep(timezone.now() + timedelta(minutes=5))
         (message,) = mail.outbox
         assert message.to == [ADDRESS]
         assert "http://testserver/invitations/" in message.body
@@ -200,14 +200,14 @@ class TestMailed:
         invitation.refresh_from_db()
         assert invitation.mail == Invitation.Mail.WAITING
         with messages():
-            invitations_sweep(now=timezone.now() + timedelta(minutes=2))
+            MAILS.sweep(timezone.now() + timedelta(minutes=2))
         invitation.refresh_from_db()
         assert (invitation.mail, len(mail.outbox)) == (Invitation.Mail.SENT, 1)
         assert invitation_find(secret=secret_in(mail.outbox[0].body)) == invitation
 
     def test_not_while_another_worker_sends_it(self, project: Project) -> None:
         invitation, _ = invite(project, email=ADDRESS)
-        with locked_elsewhere(MAIL_LOCK, invitation.pk):
+        with locked_elsewhere(MAILS.lock, invitation.pk):
             assert not invitation_mail(invitation_id=invitation.pk)
         assert invitation_mail(invitation_id=invitation.pk)
         assert len(mail.outbox) == 1

@@ -18,7 +18,7 @@ from judging.models import Release
 from judging.projects import services
 from judging.projects.policies import guideline_in_force, guideline_publish, policy_in_force, policy_publish
 from judging.releases.services import RELEASES, release_create
-from models_runner.leaderboard.services.releases import runs_sweep
+from models_runner.leaderboard.services.releases import READY_RELEASES
 from models_runner.models import Run
 from moment_retrieval.metrics.board import COLUMNS
 from tests.conftest import Messages
@@ -168,18 +168,18 @@ class TestLostReleases:
         soon, later = timezone.now(), timezone.now() + timedelta(minutes=5)
         with messages() as callbacks:
             RELEASES.sweep(soon)
-            runs_sweep(soon)
+            READY_RELEASES.sweep(soon)
         assert callbacks == []
         with messages():
             RELEASES.sweep(later)
         assert Release.objects.get().state == "ready"
         Run.objects.all().delete()
         with messages():
-            runs_sweep(later)
+            READY_RELEASES.sweep(later)
         assert Run.objects.filter(state="scored").count() == 2
         with messages() as callbacks:
             RELEASES.sweep(later)
-            runs_sweep(later)
+            READY_RELEASES.sweep(later)
         assert callbacks == []
 
     def test_a_run_that_a_killed_worker_left_is_made_again(self, messages: Messages) -> None:
@@ -190,6 +190,6 @@ class TestLostReleases:
         run.scorings.all().delete()
         Run.objects.filter(pk=run.pk).update(state=Run.State.RUNNING)
         with messages():
-            runs_sweep(later)
+            READY_RELEASES.sweep(later)
         run.refresh_from_db()
         assert (run.state, run.scorings.get().scores.count()) == ("scored", len(COLUMNS))

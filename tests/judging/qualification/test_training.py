@@ -10,9 +10,8 @@ from core.models import AuditEvent, Job
 from judging.exceptions import NotPossibleNow
 from judging.models import GuidelineDraft, KnownPair
 from judging.qualification.services.training import (
+    DRAWINGS,
     JOB,
-    LATE,
-    drawings_sweep,
     training_draw,
     training_pair_as_example,
     training_pair_grade,
@@ -95,9 +94,9 @@ class TestDrawing:
         training_request(project=project, actor=actor, queries=1, seed=1)
         with pytest.raises(NotPossibleNow, match="already"):
             training_request(project=project, actor=actor, queries=1, seed=1)
-        drawings_sweep(now=timezone.now())
+        DRAWINGS.sweep(timezone.now())
         assert Job.objects.get(kind=JOB).state == "running"
-        drawings_sweep(now=timezone.now() + LATE + timedelta(seconds=1))
+        DRAWINGS.sweep(timezone.now() + DRAWINGS.late + timedelta(seconds=1))
         assert Job.objects.get(kind=JOB).state == "failed"
 
 

@@ -7,6 +7,7 @@ from uuid import uuid4
 import pytest
 
 from accounts.models import Project
+from core import jobs
 from core.exceptions import StorageFull, StorageUnavailable
 from core.models import AuditEvent
 from judging.exceptions import FormStale, NotPossibleNow
@@ -34,7 +35,7 @@ def test_a_form_makes_one_release_however_often_it_is_sent(project: Project) -> 
 
 
 def test_progress_goes_through_every_step(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(services, "EVERY_S", 0)
+    monkeypatch.setattr(jobs, "EVERY_S", 0)
     release = release_create(project=project, actor=None)
     progress_lines: list[str] = []
     write = files.write_content
@@ -65,12 +66,12 @@ def test_progress_goes_through_every_step(project: Project, monkeypatch: pytest.
 def test_progress_within_a_step_is_written_once_a_second(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     release = release_create(project=project, actor=None)
     times = iter([100.0, 100.9, 101.1, 101.1])
-    monkeypatch.setattr(services, "monotonic", lambda: next(times))
+    monkeypatch.setattr(jobs, "monotonic", lambda: next(times))
     counts = []
-    with services._progress(release) as report:
-        for n_done in (1, 2, 3):
-            report("judged", n_done, 9)
-            counts.append(Release.objects.get(pk=release.pk).done)
+    progress = services._Progress(release)
+    for n_done in (1, 2, 3):
+        progress.report("judged", n_done, 9)
+        counts.append(Release.objects.get(pk=release.pk).done)
     assert counts == [1, 1, 3]
 
 

@@ -22,10 +22,12 @@ from pytest_django.fixtures import Settings
 from accounts.models import Project
 from annotation.models import Video
 from annotation.similarity.registry import REFUSAL
+from core import jobs
 from core.exceptions import NotPossible
 from models_runner.features import making, services
-from models_runner.features.making import FEATURE_SETS, feature_set_work
+from models_runner.features.making import feature_set_work
 from models_runner.features.services import (
+    FEATURE_SETS,
     feature_set_cancel,
     feature_set_delete,
     feature_set_model,
@@ -170,7 +172,7 @@ def test_where_nothing_can_be_made_it_fails_with_the_reason_and_can_go_on(
 
 def stopping(monkeypatch: pytest.MonkeyPatch, act: Any) -> None:
     """After its first item an extraction meets ``act``."""
-    monkeypatch.setattr(making, "EVERY_S", 0.0)
+    monkeypatch.setattr(jobs, "EVERY_S", 0.0)
 
     def acting(*args: Any, on_progress: Any, **values: Any) -> Any:
         def report_progress(finished: int, total: int) -> None:
@@ -212,7 +214,7 @@ def test_a_killed_worker_leaves_a_set_that_the_sweep_sends_again(project: Projec
     feature_set = start(project)
     Path(feature_set.path).parent.mkdir(parents=True)
     FeatureWriter(feature_set.path, width=512).add("one", np.full((2, 512), 0.25))  # and its worker was killed
-    for minutes, state in ((1, "running"), (3, "done")):
+    for minutes, state in ((0.5, "running"), (3, "done")):
         with messages():
             FEATURE_SETS.sweep(timezone.now() + timedelta(minutes=minutes))
         feature_set.refresh_from_db()
@@ -270,7 +272,7 @@ def test_a_worker_that_is_killed_ever_further_on_is_started_again(
     for name in names[2:]:
         VideoFactory(corpus=project.dataset.corpus, name=name, file="")
     feature_set = start(project)
-    monkeypatch.setattr(making, "EVERY_S", 0.0)
+    monkeypatch.setattr(jobs, "EVERY_S", 0.0)
     for name in names:
         with monkeypatch.context() as patch, suppress(Killed):
             killing(patch, name)

@@ -13,8 +13,8 @@ from core.exceptions import NotPossible
 from judging.models import Release
 from judging.releases.services import release_build, release_create
 from models_runner.leaderboard.selectors.leaderboard import filters_of_query, leaderboard
-from models_runner.leaderboard.services.releases import release_receive, runs_sweep
-from models_runner.leaderboard.services.scorings import scoring_work, scorings_sweep, truth_table
+from models_runner.leaderboard.services.releases import READY_RELEASES, release_receive
+from models_runner.leaderboard.services.scorings import SCORINGS, scoring_work, scorings_sweep, truth_table
 from models_runner.models import Run, Scoring
 from tests.conftest import Messages
 from tests.factories import ProjectFactory
@@ -30,7 +30,7 @@ def test_what_was_lost_hours_ago_is_found(site: Site, messages: Messages) -> Non
     new = release_build(release_id=release_create(project=site.project, actor=None).pk)
     Run.objects.filter(release=site.release, split="test").delete()
     with messages():
-        runs_sweep(later)
+        READY_RELEASES.sweep(later)
     assert run.scorings.get(release=new).state == "scored"
     assert Run.objects.filter(release=site.release, split="test", state="scored").exists()
     run.scorings.filter(release=new).delete()
@@ -44,7 +44,7 @@ def test_a_run_stays_off_releases_before_its_own(site: Site, messages: Messages)
     run = site.bring(BOTH, release=ready_release(site.project))
     with messages():
         release_receive(release_id=site.release.pk)
-        runs_sweep(timezone.now() + timedelta(days=2))
+        READY_RELEASES.sweep(timezone.now() + timedelta(days=2))
     assert [scoring.release.version for scoring in run.scorings.all()] == [2]
 
 
@@ -65,7 +65,7 @@ def test_something_unexpected_is_tried_three_times_and_reports_nothing(
             scoring_work(scoring_id=in_time.pk)
     assert "hidden words" not in scoring.error
     with messages():
-        scorings_sweep(timezone.now() + timedelta(minutes=2))
+        SCORINGS.sweep(timezone.now() + timedelta(minutes=2))
     selection = filters_of_query(site.project, {"split": "val"})
     assert selection is not None
     stale = {row.run.system: row.stale for row in leaderboard(selection, site.member).rows}
@@ -85,13 +85,13 @@ def test_a_release_without_a_judged_query_is_read_once(
     later = timezone.now() + timedelta(hours=2)
     empty = [empty_release() for _ in range(2)]
     with messages() as callbacks:
-        runs_sweep(later)
+        READY_RELEASES.sweep(later)
     assert len(callbacks) == len(empty)
     with messages() as callbacks, CaptureQueriesContext(connection) as queries:
-        runs_sweep(later)
+        READY_RELEASES.sweep(later)
     assert callbacks == []
     release_receive(release_id=empty_release().pk)
     with django_assert_num_queries(len(queries)):
-        runs_sweep(later)
+        READY_RELEASES.sweep(later)
     with django_assert_num_queries(2), pytest.raises(NotPossible, match="no judged query"):
         truth_table(release=empty[0], split="test")  # its archive is not opened again

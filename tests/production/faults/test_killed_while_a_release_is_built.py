@@ -64,7 +64,7 @@ class ReleaseRequest:
         return Release.objects.get(project=self.scenario.project)
 
     def await_ready(self) -> None:
-        """The two minutes after which a sweep takes it for lost have passed."""
+        """The minute after which a sweep takes it for lost has passed."""
         late = timezone.now() - timedelta(minutes=5)
         Release.objects.filter(pk=self.release.pk, state=Release.State.PREPARING).update(moved_at=late)
         swept_until(lambda: self.release.state == Release.State.READY)

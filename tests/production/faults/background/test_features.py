@@ -8,8 +8,8 @@ from django.db.models import F
 from django.test import override_settings
 
 from accounts.models import Project
-from models_runner.features.making import FEATURE_SETS, FULL
-from models_runner.features.services import feature_set_resume, feature_set_start
+from models_runner.features.making import FULL
+from models_runner.features.services import FEATURE_SETS, feature_set_resume, feature_set_start
 from models_runner.models import FeatureSet
 from moment_retrieval.features import open_features
 from tests.factories import VideoFactory
