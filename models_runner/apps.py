@@ -8,7 +8,10 @@ class ModelsRunnerConfig(AppConfig):
 
     def ready(self) -> None:
         from accounts.services.identities import identity_forgotten
+        from core.observability.metrics import register_figures
+        from models_runner.experiments.selectors import training_figures
 
+        register_figures(training_figures)
         identity_forgotten.connect(forget_teams)
 
 

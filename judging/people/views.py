@@ -18,6 +18,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.access import ANNOTATOR, LEAD, MemberRequest, project_action, project_page, row_page
+from accounts.menu import first_page
 from accounts.models import Membership, Project, User
 from accounts.rules import OUT, STEPS
 from accounts.services.credentials import totp_device
@@ -86,7 +87,6 @@ class StatusForm(SubmitForm):
 
 
 BACKEND = "accounts.sessions.AccountBackend"
-FIRST_PAGES = {Membership.Role.ANNOTATOR: "judging:desk", Membership.Role.PARTICIPANT: "models_runner:runs"}
 Accept = Callable[..., Membership]  # of ``person``
 
 
@@ -158,7 +158,7 @@ def _arrive(request: HttpRequest, member: Membership) -> HttpResponse:
         if totp_device(member.user):
             return redirect("login")
         login(request, member.user, backend=BACKEND)
-    return redirect(FIRST_PAGES.get(Membership.Role(member.role), "judging:overview"), member.project.uuid)
+    return redirect(first_page(member))
 
 
 @project_page(ANNOTATOR)

@@ -124,7 +124,7 @@ def test_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(request: HttpRequest) -> None:
         raise RuntimeError("a fault of ours")
 
-    monkeypatch.setattr("config.views.render", lambda *args, **kwargs: fail(args[0]))
+    monkeypatch.setattr("accounts.menu.render", lambda *args, **kwargs: fail(args[0]))
     for path in (reverse("help"),):
         answer = Client(raise_request_exception=False).get(path, **SECURE)  # type: ignore[arg-type]
         assert (answer.status_code, lacking(answer)) == (500, [])

@@ -8,9 +8,9 @@ from celery import Celery
 from django.db import OperationalError
 from django.utils import timezone
 
-from config.celery_app import SteadyScheduler
-from config.celery_app import app as ours
+from config.celery_app import app
 from core import clock
+from core.tasks import SteadyScheduler
 
 HOUR = timedelta(hours=1)
 
@@ -81,4 +81,4 @@ def test_without_the_database_they_do_not_expire(beat: Sent, monkeypatch: pytest
 
 
 def test_beat_takes_it() -> None:
-    assert ours.conf.beat_scheduler == "config.celery_app.SteadyScheduler"
+    assert app.conf.beat_scheduler == "core.tasks.SteadyScheduler"
