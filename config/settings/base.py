@@ -42,6 +42,7 @@ AUTH_USER_MODEL = "accounts.User"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 TIME_ZONE = "UTC"
 USE_TZ = True
+OUR_APPS = ["core", "accounts", "annotation", "judging", "models_runner"]
 INSTALLED_APPS = [
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -59,11 +60,7 @@ INSTALLED_APPS = [
     "django_otp",
     "django_otp.plugins.otp_totp",
     "django_otp.plugins.otp_static",
-    "core",
-    "accounts",
-    "annotation",
-    "judging",
-    "models_runner",
+    *OUR_APPS,
 ]
 MIDDLEWARE = [
     "core.observability.requests.ObservedMiddleware",
