@@ -14,6 +14,8 @@ from accounts.models import Membership, Project, User
 from annotation.demo import Episode, ScriptedMoment, true_relevance, write_script
 from annotation.models import Caption, Moment, Query
 from core import clock
+from judging.guidelines.selectors import guideline_in_force
+from judging.guidelines.services import Example, guideline_publish, policy_publish
 from judging.models import (
     SLOTS,
     Assignment,
@@ -28,10 +30,9 @@ from judging.models import (
     Sitting,
 )
 from judging.people.services import annotator_qualify
-from judging.projects.policies import Example, guideline_in_force, guideline_publish, policy_publish
 from judging.qualification.rules.truth import rounded_up
 from judging.qualification.services.exams import exam_close, exam_create, exam_prepare, known_pair_explain
-from judging.qualification.services.onboarding import screening_question_save, screening_set
+from judging.qualification.services.onboarding import screening_question_save
 from judging.qualification.services.reports import attempt_report, exam_report
 from judging.qualification.services.sittings import attempt_grade, attempt_hand_in, attempt_start
 from judging.qualification.services.training import training_pair_grade, tutorial_add
@@ -292,7 +293,7 @@ def _screening_make(project: Project, chief: User) -> None:
         )
     if GateQuestion.objects.filter(project=project).count() >= QUESTIONS:
         policy_publish(project=project, actor=chief, gate_questions=QUESTIONS, gate_passing=RIGHT)
-        screening_set(project=project, actor=chief, is_open=True)
+        policy_publish(project=project, actor=chief, gate_is_open=True)
 
 
 def _questions(project: Project) -> Iterator[tuple[Moment, list[str]]]:

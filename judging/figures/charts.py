@@ -38,7 +38,7 @@ from judging.figures.selectors import (
     relevance_counted,
     relevance_of_ranks,
 )
-from judging.projects.policies import policy_in_force
+from judging.guidelines.selectors import policy_in_force
 from judging.quality.rules.agreement import FEWEST_PAIRS, Counts, kappas_of
 from judging.studies.rules import Coverage
 from judging.studies.selectors import coverage_found, moments_drawn_from, queries_planned

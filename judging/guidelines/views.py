@@ -14,10 +14,9 @@ from accounts.rules import OUT
 from core.exceptions import NotPossible
 from core.forms import SubmitForm, refused_form
 from judging.guidelines import services
-from judging.guidelines.selectors import guideline_changes
+from judging.guidelines.selectors import guideline_changes, guideline_in_force
 from judging.guidelines.texts import markdown_html
 from judging.models import Guideline, GuidelineDraft
-from judging.projects.policies import guideline_in_force
 from judging.projects.selectors import clips_matching, moments_of
 from judging.qualification.rules.onboarding import may_confirm
 from judging.qualification.selectors.sittings import onboarding_facts

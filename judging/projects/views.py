@@ -32,11 +32,13 @@ from core.forms import refused
 from core.spreadsheets import csv_download, csv_stream
 from core.texts import LONGEST_NAME
 from judging.exceptions import PolicyStale, ScreeningTooShort
+from judging.guidelines import services as guideline_services
 from judging.guidelines.models import POLICY_VALUES
+from judging.guidelines.selectors import policy_in_force
 from judging.models import Batch, BatchReview, Policy
 from judging.people.selectors import actor_names
 from judging.projects import overview as projects_overview
-from judging.projects import policies, selectors, services
+from judging.projects import selectors, services
 from judging.projects.charts import day_chart
 from judging.projects.forms import LABELS, PolicyForm, QuerySetChangeForm, QuerySetForm, SimilarityForm
 from judging.projects.services import project_create, project_name_free
@@ -50,7 +52,7 @@ PER_PAGE = 50
 @project_page(STAFF)
 def overview(request: MemberRequest, project: Project) -> HttpResponse:
     """How far the project is; the page asks again by itself, and is told nothing while nothing has changed."""
-    policy = policies.policy_in_force(project.pk)
+    policy = policy_in_force(project.pk)
     progress = projects_overview.overview(project, policy, now=timezone.now())
     if request.htmx and request.GET.get("seen") == progress["digest"]:
         return HttpResponse(status=204)
@@ -202,7 +204,7 @@ POLICY_PAGE = "judging/projects/policy.html"
 def policy(request: MemberRequest, project: Project) -> HttpResponse:
     if not project.policies.exists():
         raise NotPossible("This project has no policy yet.")
-    in_force = policies.policy_in_force(project.pk)
+    in_force = policy_in_force(project.pk)
     form = PolicyForm(instance=in_force, initial={"version": in_force.version})
     return render(request, POLICY_PAGE, _context(request, project, form))
 
@@ -218,7 +220,7 @@ def _context(request: MemberRequest, project: Project, form: PolicyForm) -> dict
         history.append((after, who, [(label, old, new) for label, old, new in values if old != new]))
     return {
         "form": form,
-        "policy": policies.policy_in_force(project.pk),
+        "policy": policy_in_force(project.pk),
         "history": history,
     }
 
@@ -226,14 +228,14 @@ def _context(request: MemberRequest, project: Project, form: PolicyForm) -> dict
 @project_action(LEAD, back="judging:policy")
 def policy_publish(request: MemberRequest, project: Project) -> HttpResponse:
     """A new version with what the form changed; judgments keep the one they were given under."""
-    before = policies.policy_in_force(project.pk)
+    before = policy_in_force(project.pk)
     form = PolicyForm(request.POST, instance=Policy(project=project))
     if not form.is_valid():
         note = "Nothing was saved yet; look at the values."
         return refused(request, POLICY_PAGE, _context(request, project, form), note)
     seen_version = form.cleaned_data.pop("version")
     try:
-        new_policy = policies.policy_publish(
+        new_policy = guideline_services.policy_publish(
             project=project, actor=request.user, seen_version=seen_version, **form.cleaned_data
         )
     except (PolicyStale, ScreeningTooShort) as error:

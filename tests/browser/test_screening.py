@@ -3,7 +3,7 @@
 from django.urls import reverse
 from playwright.sync_api import expect
 
-from judging.projects.policies import policy_publish
+from judging.guidelines.services import policy_publish
 from tests.browser import acts
 from tests.browser.conftest import Browse
 from tests.browser.test_every_page import LONG, UNBROKEN, visit
