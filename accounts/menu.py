@@ -21,17 +21,12 @@ class Entry(NamedTuple):
     current: bool
 
 
-def pages_of(membership: Membership) -> list[tuple[str, str]]:
-    pages: list[tuple[str, str]] = settings.MENU[membership.role]
-    return pages
-
-
 def navigation(request: HttpRequest) -> dict[str, Any]:
     """``membership`` and the entries it opens: of the page's project, else of the one visited last."""
     membership = _membership(request)
     if membership is None:
         return {"entries": []}
-    urls = {label: reverse(name, args=[membership.project.uuid]) for label, name in pages_of(membership)}
+    urls = {label: reverse(name, args=[membership.project.uuid]) for label, name in settings.MENU[membership.role]}
     beginnings = urls | settings.MENU_ADDRESSES
     current = [label for label in urls if request.path.startswith(beginnings[label])]
     here = max(current, key=lambda label: len(urls[label]), default="")  # a page below another is itself
@@ -78,7 +73,7 @@ def home(request: HttpRequest) -> HttpResponse:
 
 
 def first_page(membership: Membership) -> str:
-    return reverse(pages_of(membership)[0][1], args=[membership.project.uuid])
+    return reverse(settings.MENU[membership.role][0][1], args=[membership.project.uuid])
 
 
 def guide(request: HttpRequest) -> HttpResponse:

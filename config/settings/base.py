@@ -128,9 +128,8 @@ MENU = {
         ("Files", "models_runner:files"),
     ],
 }
-MENU_ADDRESSES = {
-    "Settings": ("/guideline", "/training", "/gate", "/policy")
-}  # of pages below an entry, if not its own
+# How addresses of an entry's pages begin, where that is not as its own does
+MENU_ADDRESSES = {"Settings": ("/guideline", "/training", "/gate", "/policy")}
 
 # Accounts
 AUTH_PASSWORD_VALIDATORS = [

@@ -12,15 +12,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from annotation.models import Pooling
 from core.charts.canvas import Axis, Canvas, Plot, document
-from core.charts.kinds import (
-    Cell,
-    Series,
-    Spread,
-    columns_chart,
-    heat_map,
-    lines_chart,
-    spread_chart,
-)
+from core.charts.kinds import Cell, Series, Spread, columns_chart, heat_map, lines_chart, spread_chart
 from core.charts.kinds import Column as Bar
 from core.spreadsheets import csv_text
 from judging.figures.rules import Relevances, Unit, agreement_over_time, tables_of
