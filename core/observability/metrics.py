@@ -33,12 +33,12 @@ SELECT coalesce(state, 'unknown'), count(*) FROM pg_stat_activity WHERE datname 
 SIZE = "SELECT pg_database_size(current_database())"
 Rows = Callable[[str], list[tuple[Any, ...]]]  # runs a statement
 Figures = Callable[[Rows], Iterable[Metric]]
-_registered: list[Figures] = []
+_figures_of_apps: list[Figures] = []
 
 
 def register_figures(figures: Figures) -> None:
     """Add an app's own figures of the database to every answer."""
-    _registered.append(figures)
+    _figures_of_apps.append(figures)
 
 
 def metrics(request: HttpRequest) -> HttpResponse:
@@ -129,7 +129,7 @@ def of_database() -> Iterator[Metric]:
             cursor.execute(statement)
             return list(cursor.fetchall())
 
-        for app_figures in _registered:
+        for app_figures in _figures_of_apps:
             yield from app_figures(rows)
         label = "Connections to the database, by what they do."
         yield gauges("momentjudge_database_connections", label, ["state"], [((s,), n) for s, n in rows(CONNECTIONS)])

@@ -15,7 +15,7 @@ from annotation.demo import Episode, ScriptedMoment, true_relevance, write_scrip
 from annotation.models import Caption, Moment, Query
 from core import clock
 from judging.guidelines.selectors import guideline_in_force
-from judging.guidelines.services import Example, guideline_publish, policy_publish
+from judging.guidelines.services import Example, guideline_publish, policy_publish, screening_set
 from judging.models import (
     SLOTS,
     Assignment,
@@ -293,7 +293,7 @@ def _screening_make(project: Project, chief: User) -> None:
         )
     if GateQuestion.objects.filter(project=project).count() >= QUESTIONS:
         policy_publish(project=project, actor=chief, gate_questions=QUESTIONS, gate_passing=RIGHT)
-        policy_publish(project=project, actor=chief, gate_is_open=True)
+        screening_set(project=project, actor=chief, is_open=True)
 
 
 def _questions(project: Project) -> Iterator[tuple[Moment, list[str]]]:

@@ -107,6 +107,11 @@ def policy_publish(*, project: Project, actor: User | None, seen_version: int | 
     return policy
 
 
+def screening_set(*, project: Project, actor: User, is_open: bool) -> Policy:
+    """Put the test before training, or remove it. Raises ScreeningTooShort: there are fewer questions than it asks."""
+    return policy_publish(project=project, actor=actor, gate_is_open=is_open)
+
+
 @transaction.atomic
 def draft_open(*, project: Project, actor: User | None) -> GuidelineDraft:
     """The version being prepared; new ones begin as the version in force, examples included."""

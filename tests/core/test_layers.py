@@ -12,4 +12,4 @@ def test_core_and_accounts_name_no_table_label_or_page_of_a_higher_package() -> 
     paths = [path for name in ("core", "accounts") for path in (BASE_DIR / name).rglob("*") if path.suffix in SUFFIXES]
     names = {path.relative_to(BASE_DIR).as_posix(): HIGHER.findall(path.read_text()) for path in paths}
     assert len(names) > 80
-    assert {path: found for path, found in names.items() if found} == {}
+    assert {path: matches for path, matches in names.items() if matches} == {}

@@ -6,7 +6,7 @@ from accounts.models import Membership, Project, User
 from core.models import AuditEvent
 from judging.exceptions import AnswersIncomplete, NotPossibleNow, ScreeningClosed, ScreeningTooShort
 from judging.guidelines.selectors import policy_in_force
-from judging.guidelines.services import policy_publish
+from judging.guidelines.services import policy_publish, screening_set
 from judging.models import GateAttempt, Policy
 from judging.qualification.services.onboarding import (
     screening_attempt_answer,
@@ -105,17 +105,17 @@ class TestAttempts:
             screening_attempt_start(project=project, annotator=person)
 
     def test_nobody_takes_a_closed_screening(self, project: Project, person: User) -> None:
-        policy_publish(project=project, actor=lead(project), gate_is_open=False)
+        screening_set(project=project, actor=lead(project), is_open=False)
         with pytest.raises(ScreeningClosed):
             screening_attempt_start(project=project, annotator=person)
 
 
 class TestQuestions:
     def test_a_screening_with_too_few_questions_is_not_opened(self, project: Project) -> None:
-        policy_publish(project=project, actor=lead(project), gate_is_open=False)
+        screening_set(project=project, actor=lead(project), is_open=False)
         policy_publish(project=project, actor=None, gate_questions=WRITTEN + 1)
         with pytest.raises(ScreeningTooShort, match="asks 5 questions, and 4 are written"):
-            policy_publish(project=project, actor=lead(project), gate_is_open=True)
+            screening_set(project=project, actor=lead(project), is_open=True)
         assert not policy_in_force(project.pk).gate_is_open
 
     def test_an_open_screening_has_as_many_questions_as_it_asks(self, project: Project) -> None:
