@@ -184,7 +184,7 @@ def test_every_name_that_is_sent_is_a_task() -> None:
     from judging.work.services import batches
     from models_runner.leaderboard.services.releases import RUNS_TASK
 
-    names = [batches.ADVANCE_TASK, batches.EXTEND_TASK, releases_services.RELEASES.task, releases_services.READY_TASK]
+    names = [batches.ADVANCE_TASK, batches.EXTEND_TASK, releases_services.RELEASES.task]
     names += [services.PREPARATIONS.task, VIDEO_TASK, RUNS_TASK, "annotation.tasks.video_cut_previews"]
     names += [entry["task"] for entry in current_app.conf.beat_schedule.values()]
     assert [name for name in names if name not in current_app.tasks] == []
