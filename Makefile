@@ -39,7 +39,7 @@ help: ## list these commands
 	@printf '\nSettings: PORT=8001, MOMENTJUDGE_VAR=/data/folder, before or after the command.\n'
 
 run: setup ## install what is missing, then run the whole site until Ctrl-C
-	@exec $(BIN)/python -m core.embedded
+	@exec $(BIN)/python -m core.embedded --welcome judging/demo/welcome.txt --seed demo
 
 test: setup-dev ## every check: style, types, imports, tests (not the slow ones)
 	@# The checks run in what the tests leave idle; they are shown behind the tests, and each failure counts.

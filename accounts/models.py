@@ -67,7 +67,7 @@ class Identity(models.Model):
 
 
 class Project(models.Model):
-    """One campaign and the people in it, each in their role; what they judge is ``annotation.ProjectCorpus``."""
+    """One campaign and the people in it, each in their role; what they judge, apps above attach to it."""
 
     uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
     name = models.CharField(max_length=200, unique=True)

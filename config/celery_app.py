@@ -1,19 +1,13 @@
-"""The Celery app, the queue of every task, and the beat schedule, which bears clocks that are wrong or set back."""
+"""The Celery app, the queue of every task, and the beat schedule."""
 
-import copy
 import os
 import tomllib
-from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import psycopg
 from celery import Celery
-from celery.beat import PersistentScheduler, ScheduleEntry
 from celery.signals import heartbeat_sent
-from django.db import DatabaseError, connection
 
-from core import clock
 from core.env import env_str
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.local")
@@ -24,7 +18,6 @@ app = Celery("momentjudge")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 app.conf.task_routes = {task: {"queue": queue} for queue, tasks in QUEUES.items() for task in tasks}
-SLACK = timedelta(seconds=1)
 
 
 def _every(seconds: float, task: str) -> dict[str, Any]:
@@ -48,34 +41,3 @@ def note_heartbeat(**kwargs: Any) -> None:
     """A worker that talks to its broker touches HEARTBEAT_FILE every few seconds; a container's health is its age."""
     if path := env_str("HEARTBEAT_FILE", ""):
         Path(path).touch()
-
-
-class SteadyScheduler(PersistentScheduler):
-    """Celery's waits until its clock shows the time at which something is due; set back by an hour, it would send
-    nothing for that hour. What was last sent in the future was sent now. And what a message expires at is a time of
-    the database's clock: by one that is late, every message would be over before it came."""
-
-    def tick(self, *args: Any, **kwargs: Any) -> float:
-        for entry in self.schedule.values():
-            if entry.last_run_at and entry.last_run_at > entry.default_now() + SLACK:
-                entry.last_run_at = entry.default_now()
-                self._heap = None  # it is in the order of the old clock
-        delay: float = super().tick(*args, **kwargs)
-        return delay
-
-    def apply_async(self, entry: ScheduleEntry, *args: Any, **kwargs: Any) -> Any:
-        options = entry.options or {}
-        if isinstance(seconds := options.get("expires"), int | float):
-            entry = copy.copy(entry)
-            entry.options = {**options, "expires": _in(seconds)}
-        return super().apply_async(entry, *args, **kwargs)
-
-
-def _in(seconds: float) -> datetime | None:
-    """So many seconds from now; None, that is never, while the database cannot be asked."""
-    try:
-        return clock.now() + timedelta(seconds=seconds)
-    except (DatabaseError, psycopg.Error):
-        return None
-    finally:
-        connection.close()  # asked once a minute

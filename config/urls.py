@@ -2,9 +2,9 @@
 
 from django.urls import include, path
 
-from config.health import healthz, readyz
-from config.metrics import metrics
-from config.views import guide, home
+from accounts.menu import guide, home
+from core.observability.health import healthz, readyz
+from core.observability.metrics import metrics
 from judging.people.views import person_export
 
 urlpatterns = [

@@ -11,7 +11,10 @@ class JudgingConfig(AppConfig):
 
     def ready(self) -> None:
         from accounts.services.identities import identity_forgotten
+        from core.observability.metrics import register_figures
+        from judging.work.selectors.metrics import judging_figures
 
+        register_figures(judging_figures)
         user_logged_out.connect(leave_on_log_out)
         identity_forgotten.connect(forget_file_names)
 

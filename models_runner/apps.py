@@ -2,14 +2,52 @@ from typing import Any
 
 from django.apps import AppConfig
 
+SENTENCES = {  # of the audit
+    "run.request": "asked for a run of {system}",
+    "run.upload": "brought the run {system} on {split} of release {version}",
+    "run.withdraw": "withdrew the run {system} on {split}[: {reason}]",
+    "leaderboard.change": (
+        "changed what participants may[; test labels hidden: {hides_test}][; validation labels hidden: {hides_val}]"
+        "[; uploads a day: {uploads_per_day}][; uploads in all: {uploads_in_all}][; least queries: {least_queries}]"
+        "[; Ladder: {ladder}][; lists runs that differ in less than {alike_percent} %]"
+    ),
+    "experiment.start": (
+        "ordered the benchmark run {name}: {baseline}, N = {top_n}, seeds: {seeds}, on release {version}"
+    ),
+    "experiment.cancel": "cancelled seed {seed} of the benchmark run {name} at step {step}",
+    "experiment.resume": "had seed {seed} of the benchmark run {name} go on from step {step}",
+    "experiment.finish": "ended seed {seed} of the benchmark run {name}: {state}[, best {best}]",
+    "experiment.delete": "deleted the benchmark run {name}: {baseline}, seeds: {seeds}, {mb} MB of files",
+    "features.start": "ordered the features {name} of {kind}[ by {extractor}][, {model}]",
+    "features.register": "added the official features {name} of {kind}[, made by {model}]",
+    "features.model": "said of the official features {name} which model made them[: {model}]",
+    "features.cancel": "cancelled the features {name} after {done} of {total}",
+    "features.resume": "had the features {name} go on",
+    "features.delete": "deleted the features {name}",
+    "economy.study": "asked what fewer judgments of release {version} would have said ({split})",
+}
+OWN_RUNS = ("owner", ["uuid", "split", "system", "team", "state", "file_name", "bytes", "created_at"])
+
 
 class ModelsRunnerConfig(AppConfig):
     name = "models_runner"
 
     def ready(self) -> None:
         from accounts.services.identities import identity_forgotten
+        from core.observability.metrics import register_figures
+        from judging.audit.rules import register_pages, register_sentences
+        from judging.people.person_data import register_own
+        from judging.releases.services import release_ready
+        from models_runner.experiments.selectors import training_figures
 
+        register_figures(training_figures)
+        register_sentences("Releases and runs", SENTENCES)
+        register_pages(
+            by_subject={("pool.",): ("pools:pool", "Pool")}, of_project={("run.",): ("models_runner:runs", "Runs")}
+        )
+        register_own("models_runner.Run", *OWN_RUNS)
         identity_forgotten.connect(forget_teams)
+        release_ready.connect(read_release)
 
 
 def forget_teams(sender: object, user: Any, **kwargs: object) -> None:
@@ -17,3 +55,11 @@ def forget_teams(sender: object, user: Any, **kwargs: object) -> None:
     from models_runner.models import Run
 
     Run.objects.filter(owner=user).update(team="", file_name="")
+
+
+def read_release(sender: object, release: Any, **kwargs: object) -> None:
+    """Have a new release read, and runs scored on it."""
+    from core.messages import send_on_commit
+    from models_runner.leaderboard.services.releases import READY_RELEASES
+
+    send_on_commit(READY_RELEASES.task, release.pk)

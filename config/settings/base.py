@@ -42,6 +42,7 @@ AUTH_USER_MODEL = "accounts.User"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 TIME_ZONE = "UTC"
 USE_TZ = True
+OUR_APPS = ["core", "accounts", "annotation", "judging", "models_runner"]
 INSTALLED_APPS = [
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -59,16 +60,12 @@ INSTALLED_APPS = [
     "django_otp",
     "django_otp.plugins.otp_totp",
     "django_otp.plugins.otp_static",
-    "core",
-    "accounts",
-    "annotation",
-    "judging",
-    "models_runner",
+    *OUR_APPS,
 ]
 MIDDLEWARE = [
     "core.observability.requests.ObservedMiddleware",
     "core.middleware.HeadersMiddleware",
-    "config.health.HealthMiddleware",
+    "core.observability.health.HealthMiddleware",
     "core.middleware.UnreadBodyMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -94,11 +91,45 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "config.views.navigation",
+                "accounts.menu.navigation",
             ]
         },
     }
 ]
+
+# The menu of each role: labels and names of pages
+STAFF_PAGES = [
+    ("Overview", "judging:overview"),
+    ("Review", "judging:review-queue"),
+    ("Queries", "judging:queries"),
+    ("Corpus", "annotation:corpus"),
+    ("Exams", "judging:exams"),
+    ("Quality", "judging:flags"),
+    ("Figures", "judging:figures"),
+    ("Releases", "judging:releases"),
+    ("Leaderboard", "models_runner:runs"),
+    ("Benchmarks", "models_runner:experiments"),
+    ("Search", "models_runner:search"),
+    ("Settings", "judging:guideline"),
+    ("Audit", "judging:audit"),
+]
+MENU = {
+    "annotator": [
+        ("Judge", "judging:desk"),
+        ("My grades", "judging:own-grades"),
+        ("My hours", "judging:hours"),
+        ("Guideline", "judging:guideline"),
+    ],
+    "lead": [*STAFF_PAGES[:-1], ("People", "judging:people"), ("Pay", "judging:pay"), STAFF_PAGES[-1]],
+    "admin": STAFF_PAGES,
+    "participant": [
+        ("Leaderboard", "models_runner:runs"),
+        ("Upload a run", "models_runner:run-new"),
+        ("Files", "models_runner:files"),
+    ],
+}
+# How addresses of an entry's pages begin, where that is not as its own does
+MENU_ADDRESSES = {"Settings": ("/guideline", "/training", "/gate", "/policy")}
 
 # Accounts
 AUTH_PASSWORD_VALIDATORS = [
@@ -208,7 +239,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "max_retries": 0,  # of connecting before a message is sent: somebody may wait for it
 }
 CELERY_REDIS_SOCKET_TIMEOUT = CELERY_REDIS_SOCKET_CONNECT_TIMEOUT = 3
-CELERY_BEAT_SCHEDULER = "config.celery_app.SteadyScheduler"
+CELERY_BEAT_SCHEDULER = "core.tasks.SteadyScheduler"
 
 # Files
 STATIC_URL = "/static/"

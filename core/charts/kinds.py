@@ -6,11 +6,6 @@ from typing import Any, NamedTuple
 
 from core.charts.canvas import Axis, Canvas, Plot
 
-RELEVANCE = Axis("relevance", 0, 4, 1)
-SIMILARITY = Axis("similarity", 0, 1, 0.25)
-SHARE = Axis("share of pairs", 0, 100, 25, " %")
-BY_RELEVANCE = [("", "relevance"), *((f"r{relevance}", str(relevance)) for relevance in range(5))]
-OUT = {"dropped": "×", "withdrawn": "–", "escalated": "!", "open": "·"}  # what stands where there is no relevance
 LEFT, TOP, BOTTOM = 52, 26, 44
 LARGE, SMALL = 84, 31  # sides of a cell of few and of many
 MANY = 12
@@ -35,19 +30,6 @@ def spread_chart(label: str, spreads: Sequence[Spread], axis: Axis, *, x_name: s
         if spread.middle is not None:
             plot.whisker(index, spread.low, spread.high, spread.title)
             plot.dot(index, spread.middle, spread.title)
-    return plot
-
-
-def shares_chart(label: str, bands: Sequence[str], counts: Sequence[Sequence[int]], *, x_name: str) -> Canvas:
-    """How each band divides into the five relevances: a full column each, relevance 0 at its foot."""
-    plot = Plot(label, bands, SHARE, legend=BY_RELEVANCE, x_name=x_name)
-    for index, pairs in enumerate(counts):
-        total, below = sum(pairs), 0
-        for relevance, n in enumerate(pairs):
-            if n:
-                title = f"{bands[index]}: relevance {relevance}: {n:,} of {total:,}, {100 * n / total:.1f} %"
-                plot.bar(index, 100 * below / total, 100 * (below + n) / total, f"r{relevance}", title, width=0.86)
-            below += n
     return plot
 
 
@@ -88,34 +70,6 @@ def lines_chart(label: str, bands: Sequence[str], series: Sequence[Series], axis
         for index, value in enumerate(line.values):
             if value is not None:
                 plot.dot(index, value, f"{bands[index]}: {name} {value:.2f}", css)
-    return plot
-
-
-class Ranked(NamedTuple):
-    """A candidate: its rank, what its pair settled with or else its state, its similarity if it is known."""
-
-    rank: int
-    relevance: int | None
-    state: str
-    similarity: float | None
-
-
-def ranked_chart(label: str, candidates: Sequence[Ranked]) -> Canvas:
-    """Bars of relevance by rank with the line of similarity (paper, Figure 6)."""
-    right = SIMILARITY if any(candidate.similarity is not None for candidate in candidates) else None
-    plot = Plot(label, [str(one.rank) for one in candidates], RELEVANCE, right=right, x_name="rank", height=120)
-    for index, one in enumerate(candidates):
-        if one.relevance is None:
-            plot.words(plot.x(index), plot.foot - 5, OUT[one.state], "out")
-        else:
-            title = f"rank {one.rank}: relevance {one.relevance}"
-            plot.bar(index, 0, max(one.relevance, 0.06), f"r{one.relevance}", title)
-    if right:
-        plot.line([one.similarity for one in candidates], "line similarity", axis=right)
-        for index, one in enumerate(candidates):
-            if one.similarity is not None:
-                title = f"rank {one.rank}: similarity {one.similarity:.3f}"
-                plot.dot(index, one.similarity, title, "similarity", axis=right)
     return plot
 
 

@@ -28,7 +28,7 @@ URGENT_S = 1.2  # the worker drops its tasks, which go back into their queue
 PAUSES_S = (0.3, 1.0, 2.0, 4.0)  # before each new try after a quick death; then it is given up
 DEFAULT_PORT = 8000
 HOST = "127.0.0.1"
-STATIC = ("static", "annotation/static", "judging/static", "models_runner/static", "config/settings")
+STATIC = ("static", "config/settings")
 STAMP = "static.stamp"  # in the data folder: the fingerprint of what was collected
 PACKAGES = "requirements/base.lock"  # which bring static files of their own
 

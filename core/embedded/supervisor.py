@@ -24,7 +24,6 @@ TICK_S = 0.1
 VALKEY_S = 30
 WEB_S = 90
 LARGEST_LOG = 10_000_000  # bytes; a larger one is set aside at the next start
-WELCOME = Path(__file__).with_name("welcome.txt")
 
 
 class Stopped(BaseException):
@@ -32,10 +31,18 @@ class Stopped(BaseException):
 
 
 class Supervisor:
-    """One run of the site on the data folder ``var``, answering at ``port``."""
+    """One run of the site on the data folder ``var``, answering at ``port``.
 
-    def __init__(self, *, var: Path, port: int, report: Callable[[str], None] = say) -> None:
+    Args:
+        welcome: a file with what is shown once it answers; ``{address}``, ``{var}`` and ``{seconds}`` are filled in.
+        seed: what an empty database is filled with then: ``manage.py seed_...`` of this name.
+    """
+
+    def __init__(
+        self, *, var: Path, port: int, welcome: Path | None = None, seed: str = "", report: Callable[[str], None] = say
+    ) -> None:
         self.var, self.port, self.report = make_var_folder(var.resolve()), port, report
+        self.welcome, self.seed = welcome, seed
         self.address = f"http://{HOST}:{port}/"
         self.embedded_database = not os.environ.get("DATABASE_URL")
         self.embedded_broker = not os.environ.get("BROKER_URL")
@@ -99,8 +106,10 @@ class Supervisor:
                 f"The start page answers with an error. The end of {self._log('web')}:\n{log_tail(self._log('web'))}"
             )
         seconds = time.monotonic() - began
-        self.report(WELCOME.read_text().format(seconds=seconds, address=self.address, var=self.var))
-        self.relay = Relay(self._spawn("demo", manage("seed_demo")), prefix="demo | ")
+        welcome = self.welcome.read_text() if self.welcome else "MomentJudge is running: {address}"
+        self.report(welcome.format(seconds=seconds, address=self.address, var=self.var))
+        if self.seed:
+            self.relay = Relay(self._spawn(self.seed, manage(f"seed_{self.seed}")), prefix=f"{self.seed} | ")
 
     def _end_leftovers(self) -> None:
         """End what outlived a supervisor that was killed, and nothing else."""
@@ -218,7 +227,7 @@ class Supervisor:
                 self._start_service(name)
         if self.relay is not None and self.relay.pump(self.address):
             self.relay = None
-            del self.children["demo"]
+            del self.children[self.seed]
 
     def _handle_exit(self, name: str) -> None:
         """Note a dead service, clear what it left of its group, and plan its return."""

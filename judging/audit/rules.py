@@ -1,4 +1,4 @@
-"""Sentences for audit events, without their subject: "withdrew a pair of ...". Pure.
+"""Sentences for audit events, without their subject: "withdrew a pair of ..."; and the pages they lead to. Pure.
 
 A part in brackets is left out where a value of it is missing or empty.
 """
@@ -27,28 +27,6 @@ KINDS: dict[str, dict[str, str]] = {
         "release.create": "made release {version}",
         "release.retry": "had the files of release {version} made again",
         "release.words": "changed what releases say: {changed}",
-        "run.request": "asked for a run of {system}",
-        "run.upload": "brought the run {system} on {split} of release {version}",
-        "run.withdraw": "withdrew the run {system} on {split}[: {reason}]",
-        "leaderboard.change": (
-            "changed what participants may[; test labels hidden: {hides_test}][; validation labels hidden: {hides_val}]"
-            "[; uploads a day: {uploads_per_day}][; uploads in all: {uploads_in_all}][; least queries: {least_queries}]"
-            "[; Ladder: {ladder}][; lists runs that differ in less than {alike_percent} %]"
-        ),
-        "experiment.start": (
-            "ordered the benchmark run {name}: {baseline}, N = {top_n}, seeds: {seeds}, on release {version}"
-        ),
-        "experiment.cancel": "cancelled seed {seed} of the benchmark run {name} at step {step}",
-        "experiment.resume": "had seed {seed} of the benchmark run {name} go on from step {step}",
-        "experiment.finish": "ended seed {seed} of the benchmark run {name}: {state}[, best {best}]",
-        "experiment.delete": "deleted the benchmark run {name}: {baseline}, seeds: {seeds}, {mb} MB of files",
-        "features.start": "ordered the features {name} of {kind}[ by {extractor}][, {model}]",
-        "features.register": "added the official features {name} of {kind}[, made by {model}]",
-        "features.model": "said of the official features {name} which model made them[: {model}]",
-        "features.cancel": "cancelled the features {name} after {done} of {total}",
-        "features.resume": "had the features {name} go on",
-        "features.delete": "deleted the features {name}",
-        "economy.study": "asked what fewer judgments of release {version} would have said ({split})",
     },
     "Annotators": {
         "member.add": "gave somebody the role {role}[, annotator {number}]",
@@ -141,8 +119,44 @@ KINDS: dict[str, dict[str, str]] = {
     },
 }
 SENTENCES = {action: sentence for kind in KINDS.values() for action, sentence in kind.items()}
+Pages = dict[tuple[str, ...], tuple[str, str]]  # beginnings of the action: the page, what to call it
+BY_SUBJECT: Pages = {  # pages that take the object's UUID
+    ("pair.", "flag.", "moment."): ("judging:pair-batch", "Pair"),
+    ("batch.",): ("judging:batch", "Batch"),
+    ("guideline.",): ("judging:guideline-version", "Version"),
+    ("exam.",): ("judging:exam", "Exam"),
+    ("known_pair.",): ("judging:known-exam", "Exam"),
+    ("training.grade", "tutorial."): ("judging:training-pair", "Pair"),
+    ("query_set.",): ("judging:query-set", "Query set"),
+    ("coverage.",): ("judging:coverage-study", "Study"),
+}
+OF_PROJECT: Pages = {  # pages that take the project's
+    ("policy.",): ("judging:policy", "Policy"),
+    ("training.draw",): ("judging:training", "Training"),
+    ("gate.question.",): ("judging:gate-questions", "Gate"),
+    ("queries.",): ("annotation:splits", "Splits"),
+    ("caption",): ("annotation:captions", "Captions"),
+    ("batches.", "candidates.", "similarity."): ("judging:queries", "Queries"),
+    ("release.",): ("judging:releases", "Releases"),
+    ("train_set.",): ("annotation:train-sets", "Training sets"),
+    ("alert.",): ("judging:alerts", "Alerts"),
+}
+OF_PEOPLE: Pages = {  # the same, for leads alone
+    ("invitation.", "registration.", "identity."): ("judging:people", "People"),
+    ("pay.",): ("judging:pay", "Pay"),
+}
 
-OWN_WORDS = {action: WORD.findall(FIELD.sub(" ", sentence).lower()) for action, sentence in SENTENCES.items()}
+
+def register_sentences(kind: str, sentences: Mapping[str, str]) -> None:
+    """Add the actions of another app to a kind, each with its sentence."""
+    KINDS[kind].update(sentences)
+    SENTENCES.update(sentences)
+
+
+def register_pages(*, by_subject: Pages, of_project: Pages) -> None:
+    """Add the pages of another app that actions lead to."""
+    BY_SUBJECT.update(by_subject)
+    OF_PROJECT.update(of_project)
 
 
 def in_words(action: str, data: Mapping[str, Any]) -> str:
@@ -162,7 +176,8 @@ def kind_words(action: str) -> str:
 
 def actions_saying(word: str) -> list[str]:
     """Actions whose sentence itself, whatever its values, has a word that begins with this one."""
-    return [action for action, words in OWN_WORDS.items() if any(own.startswith(word.lower()) for own in words)]
+    own_words = {action: WORD.findall(FIELD.sub(" ", sentence).lower()) for action, sentence in SENTENCES.items()}
+    return [action for action, words in own_words.items() if any(own.startswith(word.lower()) for own in words)]
 
 
 def _complete(part: str, data: Mapping[str, Any]) -> bool:

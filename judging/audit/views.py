@@ -19,7 +19,7 @@ from accounts.models import Membership, Project
 from core.models import AuditEvent
 from core.spreadsheets import csv_stream
 from core.texts import uuid_or_none
-from judging.audit.rules import KINDS, SENTENCES, in_words, kind_words, told
+from judging.audit.rules import BY_SUBJECT, KINDS, OF_PEOPLE, OF_PROJECT, SENTENCES, Pages, in_words, kind_words, told
 from judging.audit.selectors import audit_all, audit_page, judged_under, judgments_under
 from judging.people.selectors import actor_names
 from judging.review.selectors import annotator_numbers
@@ -63,34 +63,6 @@ def _begin(day: Any) -> datetime | None:
 
 
 LEAD = Membership.Role.LEAD
-Pages = dict[tuple[str, ...], tuple[str, str]]  # beginnings of the action: the page, what to call it
-BY_SUBJECT: Pages = {  # pages that take the object's UUID
-    ("pair.", "flag.", "moment."): ("judging:pair-batch", "Pair"),
-    ("batch.",): ("judging:batch", "Batch"),
-    ("guideline.",): ("judging:guideline-version", "Version"),
-    ("exam.",): ("judging:exam", "Exam"),
-    ("known_pair.",): ("judging:known-exam", "Exam"),
-    ("training.grade", "tutorial."): ("judging:training-pair", "Pair"),
-    ("query_set.",): ("judging:query-set", "Query set"),
-    ("pool.",): ("pools:pool", "Pool"),
-    ("coverage.",): ("judging:coverage-study", "Study"),
-}
-OF_PROJECT: Pages = {  # pages that take the project's
-    ("policy.",): ("judging:policy", "Policy"),
-    ("training.draw",): ("judging:training", "Training"),
-    ("gate.question.",): ("judging:gate-questions", "Gate"),
-    ("queries.",): ("annotation:splits", "Splits"),
-    ("caption",): ("annotation:captions", "Captions"),
-    ("batches.", "candidates.", "similarity."): ("judging:queries", "Queries"),
-    ("release.",): ("judging:releases", "Releases"),
-    ("run.",): ("models_runner:runs", "Runs"),
-    ("train_set.",): ("annotation:train-sets", "Training sets"),
-    ("alert.",): ("judging:alerts", "Alerts"),
-}
-OF_PEOPLE: Pages = {  # the same, for leads alone
-    ("invitation.", "registration.", "identity."): ("judging:people", "People"),
-    ("pay.",): ("judging:pay", "Pay"),
-}
 
 
 def link_of(event: AuditEvent, project: Project, role: str) -> tuple[str, str] | None:

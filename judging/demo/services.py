@@ -19,9 +19,10 @@ from core.messages import send_on_commit
 from core.models import Job
 from core.sql import only_one
 from judging.demo.simulation import GRADERS, examples_add, script_of, story_play, training_play, visitors_answer
+from judging.guidelines.selectors import guideline_in_force
+from judging.guidelines.services import guideline_publish, policy_publish
 from judging.guidelines.texts import BODY, LEVELS
 from judging.models import GuidelineConfirmation, Release
-from judging.projects.policies import guideline_in_force, guideline_publish, policy_publish
 from judging.releases.services import release_create
 from judging.work.services.batches import batches_open
 

@@ -14,6 +14,8 @@ from accounts.models import Membership, Project, User
 from annotation.demo import Episode, ScriptedMoment, true_relevance, write_script
 from annotation.models import Caption, Moment, Query
 from core import clock
+from judging.guidelines.selectors import guideline_in_force
+from judging.guidelines.services import Example, guideline_publish, policy_publish, screening_set
 from judging.models import (
     SLOTS,
     Assignment,
@@ -28,10 +30,9 @@ from judging.models import (
     Sitting,
 )
 from judging.people.services import annotator_qualify
-from judging.projects.policies import Example, guideline_in_force, guideline_publish, policy_publish
 from judging.qualification.rules.truth import rounded_up
 from judging.qualification.services.exams import exam_close, exam_create, exam_prepare, known_pair_explain
-from judging.qualification.services.onboarding import screening_question_save, screening_set
+from judging.qualification.services.onboarding import screening_question_save
 from judging.qualification.services.reports import attempt_report, exam_report
 from judging.qualification.services.sittings import attempt_grade, attempt_hand_in, attempt_start
 from judging.qualification.services.training import training_pair_grade, tutorial_add

@@ -11,19 +11,8 @@ from django.contrib.staticfiles import finders
 from django.utils.safestring import SafeString, mark_safe
 
 from annotation.models import Pooling
-from core.charts.canvas import Axis, Canvas, document
-from core.charts.kinds import (
-    Cell,
-    Ranked,
-    Series,
-    Spread,
-    columns_chart,
-    heat_map,
-    lines_chart,
-    ranked_chart,
-    shares_chart,
-    spread_chart,
-)
+from core.charts.canvas import Axis, Canvas, Plot, document
+from core.charts.kinds import Cell, Series, Spread, columns_chart, heat_map, lines_chart, spread_chart
 from core.charts.kinds import Column as Bar
 from core.spreadsheets import csv_text
 from judging.figures.rules import Relevances, Unit, agreement_over_time, tables_of
@@ -41,7 +30,7 @@ from judging.figures.selectors import (
     relevance_counted,
     relevance_of_ranks,
 )
-from judging.projects.policies import policy_in_force
+from judging.guidelines.selectors import policy_in_force
 from judging.quality.rules.agreement import FEWEST_PAIRS, Counts, kappas_of
 from judging.studies.rules import Coverage
 from judging.studies.selectors import coverage_found, moments_drawn_from, queries_planned
@@ -394,3 +383,51 @@ def _coverage_charts(coverage: Coverage) -> list[Chart]:
     shares = shares_chart("Relevance by rank", bands, [one.counts for one in coverage.total], x_name=x_name)
     relevant = columns_chart("Relevant moments by rank", bars, axis, x_name=x_name)
     return [Chart("How the moments divide", shares), Chart("Relevant moments judged, per query", relevant)]
+
+
+RELEVANCE_AXIS = Axis("relevance", 0, 4, 1)
+SIMILARITY_AXIS = Axis("similarity", 0, 1, 0.25)
+SHARE_AXIS = Axis("share of pairs", 0, 100, 25, " %")
+LEGEND = [("", "relevance"), *((f"r{relevance}", str(relevance)) for relevance in GRADES)]
+OUT = {"dropped": "×", "withdrawn": "–", "escalated": "!", "open": "·"}  # what stands where there is no relevance
+
+
+def shares_chart(label: str, bands: Sequence[str], counts: Sequence[Sequence[int]], *, x_name: str) -> Canvas:
+    """How each band divides into the five relevances: a full column each, relevance 0 at its foot."""
+    plot = Plot(label, bands, SHARE_AXIS, legend=LEGEND, x_name=x_name)
+    for index, pairs in enumerate(counts):
+        total, below = sum(pairs), 0
+        for relevance, n in enumerate(pairs):
+            if n:
+                title = f"{bands[index]}: relevance {relevance}: {n:,} of {total:,}, {100 * n / total:.1f} %"
+                plot.bar(index, 100 * below / total, 100 * (below + n) / total, f"r{relevance}", title, width=0.86)
+            below += n
+    return plot
+
+
+class Ranked(NamedTuple):
+    """A candidate: its rank, what its pair settled with or else its state, its similarity if it is known."""
+
+    rank: int
+    relevance: int | None
+    state: str
+    similarity: float | None
+
+
+def ranked_chart(label: str, candidates: Sequence[Ranked]) -> Canvas:
+    """Bars of relevance by rank with the line of similarity (paper, Figure 6)."""
+    right = SIMILARITY_AXIS if any(candidate.similarity is not None for candidate in candidates) else None
+    plot = Plot(label, [str(one.rank) for one in candidates], RELEVANCE_AXIS, right=right, x_name="rank", height=120)
+    for index, one in enumerate(candidates):
+        if one.relevance is None:
+            plot.words(plot.x(index), plot.foot - 5, OUT[one.state], "out")
+        else:
+            title = f"rank {one.rank}: relevance {one.relevance}"
+            plot.bar(index, 0, max(one.relevance, 0.06), f"r{one.relevance}", title)
+    if right:
+        plot.line([one.similarity for one in candidates], "line similarity", axis=right)
+        for index, one in enumerate(candidates):
+            if one.similarity is not None:
+                title = f"rank {one.rank}: similarity {one.similarity:.3f}"
+                plot.dot(index, one.similarity, title, "similarity", axis=right)
+    return plot

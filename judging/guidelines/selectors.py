@@ -1,12 +1,33 @@
-"""Which version of the guideline somebody has read, and what is new since, line by line."""
+"""The policy and the guideline in force, and what differs between two versions of the guideline, line by line."""
 
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from judging.models import Guideline, GuidelineDraft
+from core.sql import row_first
+from judging.models import Guideline, GuidelineDraft, Policy
+from judging.qualification.rules.passing import PassRule
+from judging.quality.rules.agreement import Weights
 
 AROUND = 2  # lines that stay, shown before and after those that change
+
+
+def policy_in_force(project_id: int) -> Policy:
+    """Return the latest version. Raises Policy.DoesNotExist where there is no such project."""
+    policy = row_first(Policy, "WHERE project_id = %s ORDER BY version DESC LIMIT 1", project_id)
+    if policy is None:
+        raise Policy.DoesNotExist
+    return policy
+
+
+def pass_rule_of(policy: Policy) -> PassRule:
+    """Return this version's rule for passing an exam."""
+    values = {name: getattr(policy, f"exam_{name}") for name in ("kappa", "kappa_low", "bias", "levels")}
+    return PassRule(weights=Weights(policy.exam_weights), **values)
+
+
+def guideline_in_force(project_id: int) -> Guideline:
+    return Guideline.objects.filter(project=project_id).latest("version")
 
 
 class Line(NamedTuple):

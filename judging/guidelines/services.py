@@ -1,7 +1,8 @@
-"""The guideline: prepared by leads as a draft, published as a version, confirmed by annotators."""
+"""Policy and guideline, published as versions; the guideline is prepared as a draft, and confirmed by annotators."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 from django.db import transaction
 
@@ -9,14 +10,106 @@ from accounts.models import Project, User
 from annotation.models import Moment
 from core.audit import audit_record
 from core.exceptions import NotPossible
-from judging.exceptions import GuidelineStale, NotPossibleNow
-from judging.models import Guideline, GuidelineConfirmation, GuidelineDraft, GuidelineDraftExample
-from judging.projects.policies import Example, guideline_in_force, guideline_publish
+from core.messages import send_on_commit
+from judging.exceptions import GuidelineStale, NotPossibleNow, PolicyStale, ScreeningTooShort
+from judging.guidelines.models import POLICY_VALUES
+from judging.guidelines.selectors import guideline_in_force
+from judging.models import (
+    GateQuestion,
+    Guideline,
+    GuidelineConfirmation,
+    GuidelineDraft,
+    GuidelineDraftExample,
+    GuidelineExample,
+    Judgment,
+    Policy,
+)
 from judging.qualification.rules.onboarding import may_confirm
 from judging.qualification.selectors.sittings import onboarding_facts
 from judging.qualification.services.onboarding import onboarding_advance, preview_or_refused
 
 logger = logging.getLogger(__name__)
+REVIEW_TASK = "judging.tasks.reviews_decide"
+
+
+class Example(NamedTuple):
+    """An example of a grade: the text of a query and the id of a moment."""
+
+    grade: int
+    query_text: str
+    moment_id: int
+
+
+@transaction.atomic
+def guideline_publish(
+    *,
+    project: Project,
+    actor: User | None,
+    body: str,
+    levels: list[str],
+    changes: str = "",
+    examples: Iterable[Example] | None = None,
+) -> Guideline:
+    """Put a new version of the guideline in force; with the examples of the last one unless others are given."""
+    Project.objects.select_for_update().get(pk=project.pk)
+    last = Guideline.objects.filter(project=project).order_by("-version").first()
+    version = last.version + 1 if last else 1
+    guideline = Guideline.objects.create(
+        project=project, version=version, body=body, levels=levels, changes=changes, created_by=actor
+    )
+    if examples is None:
+        examples = [Example(*row) for row in last.examples.values_list("grade", "query_text", "moment")] if last else []
+    GuidelineExample.objects.bulk_create(
+        GuidelineExample(guideline=guideline, grade=grade, query_text=text, moment_id=moment)
+        for grade, text, moment in examples
+    )
+    audit_record(
+        project=project, actor=actor, action="guideline.publish", subject=guideline.uuid, version=guideline.version
+    )
+    return guideline
+
+
+@transaction.atomic
+def policy_publish(*, project: Project, actor: User | None, seen_version: int | None = None, **values: Any) -> Policy:
+    """Put a new version of the policy in force; what ``values`` leaves out stays as it was.
+
+    Where nothing differs the version in force stays. ``seen_version`` is the one that whoever decides has looked at.
+
+    Raises:
+        PolicyStale: there is a newer version than the one seen.
+        ScreeningTooShort: the screening test would be open with fewer questions than it asks.
+    """
+    Project.objects.select_for_update().get(pk=project.pk)
+    last = Policy.objects.filter(project=project).order_by("-version").first()
+    current_values = {name: getattr(last, name) for name in POLICY_VALUES} if last else {}
+    if last:
+        if seen_version not in (None, last.version):
+            raise PolicyStale(f"Version {last.version} was saved meanwhile; look at it, then decide anew.")
+        values = {name: value for name, value in values.items() if value != current_values[name]}
+        if not values:
+            return last
+    policy = Policy(
+        project=project, version=last.version + 1 if last else 1, created_by=actor, **{**current_values, **values}
+    )
+    questions = GateQuestion.objects.filter(project=project, is_retired=False).count()
+    if policy.gate_is_open and questions < policy.gate_questions:
+        words = f"{questions} {'is' if questions == 1 else 'are'} written"
+        raise ScreeningTooShort(
+            f"The screening test asks {policy.gate_questions} questions, and {words}. Write more, or ask fewer."
+        )
+    if last and "time_zone" in values and Judgment.objects.filter(policy__project=project).exists():
+        raise NotPossibleNow("Hours are counted by days of the time zone, so it stays once there are judgments.")
+    policy.save(force_insert=True)
+    facts = {"version": policy.version, **values}
+    audit_record(project=project, actor=actor, action="policy.publish", subject=project.uuid, **facts)
+    if last and policy.extend_automatically and not last.extend_automatically:
+        send_on_commit(REVIEW_TASK, project.pk)
+    return policy
+
+
+def screening_set(*, project: Project, actor: User, is_open: bool) -> Policy:
+    """Put the test before training, or remove it. Raises ScreeningTooShort: there are fewer questions than it asks."""
+    return policy_publish(project=project, actor=actor, gate_is_open=is_open)
 
 
 @transaction.atomic

@@ -3,7 +3,6 @@
 from functools import partial
 from typing import Any
 
-from django import forms
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -12,63 +11,16 @@ from accounts.access import ANNOTATOR, EVERYONE, LEAD, MemberRequest, project_ac
 from accounts.models import Membership, Project
 from accounts.rules import OUT
 from core.exceptions import NotPossible
-from core.forms import SubmitForm, refused_form
+from core.forms import refused_form
 from judging.guidelines import services
-from judging.guidelines.selectors import guideline_changes
+from judging.guidelines.forms import ExampleForm, GradeChoiceForm, GuidelineForm
+from judging.guidelines.selectors import guideline_changes, guideline_in_force
 from judging.guidelines.texts import markdown_html
 from judging.models import Guideline, GuidelineDraft
-from judging.projects.policies import guideline_in_force
 from judging.projects.selectors import clips_matching, moments_of
 from judging.qualification.rules.onboarding import may_confirm
 from judging.qualification.selectors.sittings import onboarding_facts
-from judging.work.forms import grade_field
 from judging.work.rules import GRADES
-
-
-class GuidelineForm(SubmitForm):
-    """The text of a version, the line of each grade, and what is new."""
-
-    body = forms.CharField(
-        label="Text, in Markdown",
-        max_length=50_000,
-        widget=forms.Textarea(attrs={"rows": 24, "spellcheck": "true"}),
-        error_messages={"required": "A guideline says something."},
-    )
-    changes = forms.CharField(
-        label="What is new, for those who have read the version before",
-        max_length=2000,
-        required=False,
-        widget=forms.Textarea(attrs={"rows": 3}),
-    )
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        for grade in GRADES:
-            self.fields[f"level_{grade}"] = forms.CharField(
-                label=f"Grade {grade}",
-                max_length=200,
-                error_messages={"required": f"Say in one line what grade {grade} means."},
-            )
-
-    @property
-    def level_fields(self) -> list[forms.BoundField]:
-        """Best first, as annotators read them."""
-        return [self[f"level_{grade}"] for grade in reversed(GRADES)]
-
-    def draft_values(self) -> dict[str, Any]:
-        cleaned = self.cleaned_data
-        levels = [cleaned[f"level_{grade}"] for grade in GRADES]
-        return {"body": cleaned["body"].replace("\r\n", "\n"), "levels": levels, "changes": cleaned["changes"]}
-
-
-class GradeChoiceForm(SubmitForm):
-    grade = grade_field()
-
-
-class ExampleForm(GradeChoiceForm):
-    query_text = forms.CharField(max_length=1000, error_messages={"required": "Say for which query it is an example."})
-    moment = forms.UUIDField(error_messages={"required": "Choose a clip.", "invalid": "Choose one of the clips."})
-
 
 EDIT, EXAMPLES = "judging/guidelines/edit.html", "judging/guidelines/examples.html"
 

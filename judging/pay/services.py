@@ -13,10 +13,10 @@ from django.utils import timezone
 from accounts.models import Membership, Project, User
 from core.audit import audit_record
 from core.exceptions import NotPossible
+from judging.guidelines.selectors import policy_in_force
 from judging.models import HoursCorrection, PayRate
 from judging.pay.rules import DAY_S
 from judging.pay.selectors import pay_statement
-from judging.projects.policies import policy_in_force
 
 
 @transaction.atomic

@@ -17,11 +17,11 @@ from accounts.models import Membership, Project
 from core.exceptions import NotPossible
 from core.forms import SubmitForm
 from core.spreadsheets import csv_download
+from judging.guidelines.selectors import policy_in_force
 from judging.pay import services
 from judging.pay.forms import FIRST_DAY, CorrectionForm, ForecastForm, PeriodForm, RateForm, shown
 from judging.pay.rules import TVR_RANKING, Forecast, Time, month_of
 from judging.pay.selectors import Account, Statement, corrections_of, forecast_measured, pay_statement
-from judging.projects.policies import policy_in_force
 from judging.review.selectors import annotator_numbers
 from judging.work.selectors.assignments import work_done
 

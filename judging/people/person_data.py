@@ -8,7 +8,7 @@ in it without being named here.
 import io
 import json
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ from judging.exceptions import NotPossibleNow
 from judging.models import Invitation
 from judging.people.services import person_forget
 
-OWN: Mapping[str, tuple[str, Sequence[str]]] = {  # table: how it names the person, and its columns
+OWN: dict[str, tuple[str, Sequence[str]]] = {  # table: how it names the person, and its columns
     "accounts.Membership": ("user", ["project__name", "role", "number", "standing", "created_at"]),
     "accounts.BrowserSession": ("user", ["client", "began_at", "used_at"]),
     "accounts.AccessToken": ("user", ["name", "scopes", "created_at", "expires_at", "used_at"]),
@@ -45,7 +45,6 @@ OWN: Mapping[str, tuple[str, Sequence[str]]] = {  # table: how it names the pers
     "judging.SittingGrade": ("annotator", ["known_pair__uuid", "attempt", "grade", "created_at"]),
     "judging.PayRate": ("annotator", ["project__name", "rate", "currency", "from_day"]),
     "judging.HoursCorrection": ("annotator", ["project__name", "day", "seconds", "reason"]),
-    "models_runner.Run": ("owner", ["uuid", "split", "system", "team", "state", "file_name", "bytes", "created_at"]),
 }
 INDIRECT = {"accounts.StandingChange": "membership__user", "judging.JudgmentChange": "judgment__annotator"}
 SECRET = {"password", "digest", "session_key", "session_data", "key", "token"}  # columns: they open something
@@ -58,6 +57,11 @@ A query or a clip is named by a random UUID. {scope}
 OWN_SCOPE = "What your grades are compared with is not in it; ask a lead of your project."
 FULL_SCOPE = "Every row that refers to the account is in it; a file is named after its table and how that names it."
 Table = tuple[str, Sequence[str], "QuerySet[Any]"]  # its name, its columns, its rows
+
+
+def register_own(label: str, names_them: str, columns: Sequence[str]) -> None:
+    """Add a table of another app to what people get of themselves: how it names the person, and its columns."""
+    OWN[label] = (names_them, columns)
 
 
 @transaction.atomic
@@ -102,9 +106,8 @@ def all_tables(user: User) -> Iterator[Table]:
 
 
 def our_models() -> Iterator[type[models.Model]]:
-    for config in apps.get_app_configs():
-        if config.label in ("core", "accounts", "annotation", "judging", "models_runner"):
-            yield from (model for model in config.get_models() if model._meta.label not in ELSEWHERE)
+    for label in settings.OUR_APPS:
+        yield from (model for model in apps.get_app_config(label).get_models() if model._meta.label not in ELSEWHERE)
 
 
 def references(model: type[models.Model]) -> list[str]:

@@ -1,16 +1,13 @@
-"""Joining and leaving a project, and its people as leads alone see them, by name; with the forms of these pages."""
+"""Joining and leaving a project, and its people as leads alone see them, by name."""
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, cast
+from typing import cast
 from uuid import UUID
 
-from django import forms
 from django.contrib import messages
 from django.contrib.auth import login
 from django.contrib.auth.decorators import login_required
-from django.contrib.auth.password_validation import validate_password
-from django.contrib.auth.validators import UnicodeUsernameValidator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -18,75 +15,21 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.access import ANNOTATOR, LEAD, MemberRequest, project_action, project_page, row_page
+from accounts.menu import first_page
 from accounts.models import Membership, Project, User
 from accounts.rules import OUT, STEPS
 from accounts.services.credentials import totp_device
 from accounts.services.identities import EMAIL_TAKEN, NewAccount, account_led_or_refused
 from accounts.services.throttles import REGISTRATIONS, address_block, throttle_or_refuse
 from core.exceptions import MomentJudgeError, NotPossible
-from core.forms import SubmitForm
 from judging.exceptions import InvitationGone, InvitationUnknown
 from judging.models import Invitation
 from judging.people import services
+from judging.people.forms import InviteForm, JoinForm, StatusForm
 from judging.people.person_data import person_data
 from judging.people.selectors import Person, actor_names, invitations_unused, people_of, staff_of, status_counts
 
-NEW_PASSWORD = forms.PasswordInput({"autocomplete": "new-password"})
-
-
-class JoinForm(SubmitForm):
-    """Details that a newcomer enters."""
-
-    username = forms.CharField(
-        max_length=150,
-        label="User name",
-        validators=[UnicodeUsernameValidator()],
-        widget=forms.TextInput({"autocomplete": "username", "autocapitalize": "none", "spellcheck": "false"}),
-    )
-    name = forms.CharField(max_length=200, widget=forms.TextInput({"autocomplete": "name"}))
-    email = forms.EmailField(
-        max_length=254,
-        required=False,
-        label="E-mail",
-        help_text="Optional. With it you can choose a new password yourself when you have forgotten yours.",
-        widget=forms.EmailInput({"autocomplete": "email"}),
-    )
-    password = forms.CharField(label="Password", strip=False, max_length=1000, widget=NEW_PASSWORD)
-    again = forms.CharField(label="Password again", strip=False, max_length=1000, widget=NEW_PASSWORD)
-
-    def clean(self) -> dict[str, Any]:
-        values = super().clean() or {}
-        password = values.get("password")
-        if password and "again" in values and password != values["again"]:
-            self.add_error("again", "The two passwords differ.")
-        elif password:
-            try:
-                validate_password(password, User(username=values.get("username", "")))
-            except forms.ValidationError as error:
-                self.add_error("password", error)
-        return values
-
-
-class InviteForm(SubmitForm):
-    """Whom to invite; an e-mail address sends the link there."""
-
-    role = forms.ChoiceField(choices=Membership.Role.choices, initial=Membership.Role.ANNOTATOR)
-    email = forms.EmailField(max_length=254, required=False, label="E-mail")
-    name = forms.CharField(max_length=200, required=False)
-    days = forms.IntegerField(min_value=1, max_value=365, initial=14, label="Valid for days")
-
-
-class StatusForm(SubmitForm):
-    """A lead's change of an annotator's status."""
-
-    action = forms.ChoiceField(
-        choices=[(name, name) for name in services.ACTIONS], error_messages={"invalid_choice": "Choose what to do."}
-    )
-    reason = forms.CharField(max_length=1000, error_messages={"required": services.REASON_REQUIRED})
-
-
 BACKEND = "accounts.sessions.AccountBackend"
-FIRST_PAGES = {Membership.Role.ANNOTATOR: "judging:desk", Membership.Role.PARTICIPANT: "models_runner:runs"}
 Accept = Callable[..., Membership]  # of ``person``
 
 
@@ -158,7 +101,7 @@ def _arrive(request: HttpRequest, member: Membership) -> HttpResponse:
         if totp_device(member.user):
             return redirect("login")
         login(request, member.user, backend=BACKEND)
-    return redirect(FIRST_PAGES.get(Membership.Role(member.role), "judging:overview"), member.project.uuid)
+    return redirect(first_page(member))
 
 
 @project_page(ANNOTATOR)

@@ -25,9 +25,9 @@ from core.models import Job
 from core.texts import LONGEST_NAME, checked_name
 from judging.exceptions import NotPossibleNow
 from judging.guidelines.models import POLICY_VALUES
+from judging.guidelines.services import Example, guideline_publish, policy_publish
 from judging.guidelines.texts import BODY, LEVELS
 from judging.models import Batch, GateQuestion, Guideline, KnownPair, Policy
-from judging.projects.policies import Example, guideline_publish, policy_publish
 from judging.review.selectors import queries_unfrozen
 from judging.work.services.batches import batches_open
 

@@ -5,7 +5,6 @@ from itertools import zip_longest
 from typing import Any, cast
 from uuid import UUID
 
-from django import forms
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.db.models import Count, Q, QuerySet
@@ -13,32 +12,26 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 
-from accounts.access import (
-    LEAD,
-    STAFF,
-    MemberRequest,
-    project_action,
-    project_page,
-    row_page,
-    staff_page,
-)
+from accounts.access import LEAD, STAFF, MemberRequest, project_action, project_page, row_page, staff_page
 from accounts.models import Project, User
-from annotation.corpora.selectors import corpora_within_reach, corpus_is_seen, projects_run_by
-from annotation.models import Candidate, Corpus, NamedQuerySet
+from annotation.corpora.selectors import corpora_within_reach, corpus_is_seen
+from annotation.models import Candidate, NamedQuerySet
 from annotation.queries.selectors import measures_of, queries_to_judge
 from annotation.similarity.base import SimilarityMissing
 from core.exceptions import NotPossible
 from core.forms import refused
 from core.spreadsheets import csv_download, csv_stream
-from core.texts import LONGEST_NAME
 from judging.exceptions import PolicyStale, ScreeningTooShort
+from judging.guidelines import services as guideline_services
+from judging.guidelines.forms import LABELS, PolicyForm
 from judging.guidelines.models import POLICY_VALUES
+from judging.guidelines.selectors import policy_in_force
 from judging.models import Batch, BatchReview, Policy
 from judging.people.selectors import actor_names
 from judging.projects import overview as projects_overview
-from judging.projects import policies, selectors, services
+from judging.projects import selectors, services
 from judging.projects.charts import day_chart
-from judging.projects.forms import LABELS, PolicyForm, QuerySetChangeForm, QuerySetForm, SimilarityForm
+from judging.projects.forms import ProjectForm, QuerySetChangeForm, QuerySetForm, SimilarityForm
 from judging.projects.services import project_create, project_name_free
 from judging.review.selectors import job_failed, job_running, queries_unfrozen, review_may_be_undone
 from judging.review.views import cases_of, shared
@@ -50,7 +43,7 @@ PER_PAGE = 50
 @project_page(STAFF)
 def overview(request: MemberRequest, project: Project) -> HttpResponse:
     """How far the project is; the page asks again by itself, and is told nothing while nothing has changed."""
-    policy = policies.policy_in_force(project.pk)
+    policy = policy_in_force(project.pk)
     progress = projects_overview.overview(project, policy, now=timezone.now())
     if request.htmx and request.GET.get("seen") == progress["digest"]:
         return HttpResponse(status=204)
@@ -141,37 +134,6 @@ def batch(request: MemberRequest, row: Batch) -> HttpResponse:
 PAGE = "judging/projects/project_new.html"
 
 
-class ProjectForm(forms.Form):
-    """Whose settings it begins with is one of the viewer's projects, those over the same corpus first."""
-
-    name = forms.CharField(max_length=LONGEST_NAME, error_messages={"required": "Name the project."})
-    settings_of = forms.ChoiceField(
-        required=False, error_messages={"invalid_choice": "Choose one of your projects, or none."}
-    )
-    with_queries = forms.BooleanField(required=False)
-
-    def __init__(self, *args: Any, corpus: Corpus, user: User, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        rows = projects_run_by(user).select_related("dataset")
-        mine = sorted(rows, key=lambda project: project.dataset.corpus_id != corpus.pk)
-        self.corpus, self.projects = corpus, {str(project.uuid): project for project in mine}
-        field = self.fields["settings_of"]
-        assert isinstance(field, forms.ChoiceField)
-        field.choices = [("", ""), *((uuid, project.name) for uuid, project in self.projects.items())]
-
-    @property
-    def offered(self) -> list[tuple[str, str, bool]]:
-        """UUID and name of a project, and whether it is over the same corpus."""
-        return [(uuid, row.name, row.dataset.corpus_id == self.corpus.pk) for uuid, row in self.projects.items()]
-
-    def clean(self) -> dict[str, Any]:
-        cleaned = super().clean() or {}
-        source = cleaned["settings_of"] = self.projects.get(cleaned.get("settings_of", ""))
-        if cleaned.get("with_queries") and (source is None or source.dataset.corpus_id != self.corpus.pk):
-            self.add_error("with_queries", "Queries come only from a project over the same corpus; choose one above.")
-        return cleaned
-
-
 @staff_page
 def project_new(request: HttpRequest, corpus_uuid: UUID) -> HttpResponse:
     """The form for a name and whose settings it begins with; whoever sends it leads the project."""
@@ -202,7 +164,7 @@ POLICY_PAGE = "judging/projects/policy.html"
 def policy(request: MemberRequest, project: Project) -> HttpResponse:
     if not project.policies.exists():
         raise NotPossible("This project has no policy yet.")
-    in_force = policies.policy_in_force(project.pk)
+    in_force = policy_in_force(project.pk)
     form = PolicyForm(instance=in_force, initial={"version": in_force.version})
     return render(request, POLICY_PAGE, _context(request, project, form))
 
@@ -218,7 +180,7 @@ def _context(request: MemberRequest, project: Project, form: PolicyForm) -> dict
         history.append((after, who, [(label, old, new) for label, old, new in values if old != new]))
     return {
         "form": form,
-        "policy": policies.policy_in_force(project.pk),
+        "policy": policy_in_force(project.pk),
         "history": history,
     }
 
@@ -226,14 +188,14 @@ def _context(request: MemberRequest, project: Project, form: PolicyForm) -> dict
 @project_action(LEAD, back="judging:policy")
 def policy_publish(request: MemberRequest, project: Project) -> HttpResponse:
     """A new version with what the form changed; judgments keep the one they were given under."""
-    before = policies.policy_in_force(project.pk)
+    before = policy_in_force(project.pk)
     form = PolicyForm(request.POST, instance=Policy(project=project))
     if not form.is_valid():
         note = "Nothing was saved yet; look at the values."
         return refused(request, POLICY_PAGE, _context(request, project, form), note)
     seen_version = form.cleaned_data.pop("version")
     try:
-        new_policy = policies.policy_publish(
+        new_policy = guideline_services.policy_publish(
             project=project, actor=request.user, seen_version=seen_version, **form.cleaned_data
         )
     except (PolicyStale, ScreeningTooShort) as error:

@@ -20,8 +20,8 @@ from core.exceptions import NotPossible
 from core.jobs import durable, swept
 from core.messages import send_on_commit
 from core.sql import only_one
+from judging.guidelines.selectors import policy_in_force
 from judging.models import Assignment, Batch, GoldGrade, Policy, QualityAlert, QualityReport
-from judging.projects.policies import policy_in_force
 from judging.quality import selectors
 from judging.quality.rules import quality as rules
 from judging.quality.rules.quality import BATCH_LEAST, gold_among, gold_due

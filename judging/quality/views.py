@@ -12,9 +12,9 @@ from accounts.access import LEAD, STAFF, MemberRequest, project_action, project_
 from accounts.models import Project
 from core.messages import send_on_commit
 from core.spreadsheets import csv_download
+from judging.guidelines.selectors import policy_in_force
 from judging.models import QualityAlert
 from judging.people.selectors import actor_names
-from judging.projects.policies import policy_in_force
 from judging.quality import services
 from judging.quality.selectors import alerts_of, newest_judgment, quality_alerts, quality_report
 from judging.review.selectors import annotator_numbers

@@ -13,13 +13,13 @@ from uuid import UUID, uuid4
 
 from django.core.files import File
 from django.db import connection, transaction
+from django.dispatch import Signal
 
 from accounts.models import Project, User
 from core import clock
 from core.audit import audit_record
 from core.exceptions import ImportRefused, StorageFull, StorageUnavailable, disk_is_full
 from core.jobs import JobKind, Progress, durable
-from core.messages import send_on_commit
 from judging.exceptions import FormStale, NotPossibleNow
 from judging.models import WORDS, Release, ReleaseChange, ReleaseComparison, ReleaseWords
 from judging.releases import files
@@ -27,7 +27,7 @@ from judging.releases.compare import Compared
 from judging.releases.selectors import DAMAGED, Scope, archive_opened, scope_of
 
 logger = logging.getLogger(__name__)
-READY_TASK = "models_runner.tasks.similarity_runs_make"
+release_ready = Signal()  # with `release`, in the transaction: other apps go on from its files
 USED = "This form made another release already. Load the page again; nothing was stored."
 RELEASES = JobKind(
     "judging.tasks.release_build",
@@ -155,7 +155,7 @@ def _archive_save(release: Release, scope: Scope, folder: Path, manifest: dict[s
     with transaction.atomic():
         of_archive = ("archive", "archive_bytes", "archive_sha256", "content_sha256", "manifest")
         release.save(update_fields=[*of_archive, "is_partial", "state", "state_at", "error"])
-        send_on_commit(READY_TASK, release.pk)
+        release_ready.send(sender=Release, release=release)
 
 
 WRITE = """

@@ -14,8 +14,8 @@ from core.audit import audit_record
 from core.jobs import durable
 from core.messages import send_on_commit
 from judging.exceptions import NotPossibleNow, ReviewStands
+from judging.guidelines.selectors import policy_in_force
 from judging.models import Batch, BatchReview, ReviewUndone
-from judging.projects.policies import policy_in_force
 from judging.review import selectors
 from judging.review.selectors import deciders_of, is_untouched, review_may_be_undone, review_queue
 from judging.work.rules import Suggestion

@@ -17,9 +17,9 @@ from annotation.models import Moment
 from core.forms import SubmitForm
 from core.refusals import refusal_log
 from judging.exceptions import JudgingError
+from judging.guidelines.selectors import policy_in_force
 from judging.models import Batch, BatchReview, Pair
 from judging.projects.charts import bars_of, grid
-from judging.projects.policies import policy_in_force
 from judging.review import selectors, services
 from judging.review.selectors import accept_preview, last_reviews, queue_behind, rows_of
 from judging.work.rules import TAIL

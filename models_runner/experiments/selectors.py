@@ -1,20 +1,29 @@
 """Experiments as pages and programs see them."""
 
 import statistics
+from collections.abc import Iterator
 from typing import NamedTuple
 from uuid import UUID
 
 from django.db.models import Prefetch, QuerySet
 from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
+from prometheus_client.core import Metric
 
 from accounts.access import grant
 from accounts.models import Membership, Project
 from annotation.models import Query
+from core.observability.metrics import Rows, gauges
 from models_runner.models import Experiment, Run, Training
 
 SOURCE_SPLIT = "caption__moment__video__source_split"  # of a query
 ORDER = ("running", "cancelling", "waiting", "failed", "cancelled", "done")  # of what an experiment is said to be
+
+
+TRAININGS = "SELECT state, count(*) FROM models_runner_training GROUP BY state"
+AT_WORK = """
+SELECT device, memory_mb, seconds_per_step, extract(epoch FROM now() - heartbeat)
+FROM models_runner_training WHERE state IN ('running', 'cancelling')"""
 
 
 class Row(NamedTuple):
@@ -78,3 +87,16 @@ def runs_of(experiment: Experiment) -> list[Run]:
 def queries_by_source_split(project: Project) -> QuerySet[Query]:
     """Queries whose own video is known to have come from a split, which ``SOURCE_SPLIT`` leads to."""
     return project.queries.filter(caption__isnull=False).exclude(**{SOURCE_SPLIT: ""})
+
+
+def training_figures(rows: Rows) -> Iterator[Metric]:
+    """Yield what trainings recorded of themselves; how busy a GPU is beside them, its own exporter knows."""
+    states, at_work = rows(TRAININGS), rows(AT_WORK)
+    counts = [((state,), n) for state, n in states]
+    yield gauges("momentjudge_trainings", "Trainings, by state.", ["state"], counts)
+    memory = [((device,), 2**20 * (mb or 0)) for device, mb, _, _ in at_work]
+    yield gauges("momentjudge_training_memory_bytes", "Held by the training on a device.", ["device"], memory)
+    steps = [((device,), each or 0) for device, _, each, _ in at_work]
+    yield gauges("momentjudge_training_step_seconds", "Time of a step on a device.", ["device"], steps)
+    silent = [((device,), float(age or 0)) for device, _, _, age in at_work]
+    yield gauges("momentjudge_training_silent_seconds", "Since the training was last looked at.", ["device"], silent)

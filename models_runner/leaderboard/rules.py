@@ -1,4 +1,4 @@
-"""Limits to what scores on hidden labels reveal. Pure: no Django, no clock, no database.
+"""Limits to what scores on hidden labels reveal; studies of judging economy as rows. Pure.
 
 An exact mean tells the labels behind it: enough uploads that differ in one prediction give one equation each. Therefore
 participants see numbers in steps that depend on the number of queries alone, each rounded up or down by chance, and
@@ -10,9 +10,12 @@ Dwork et al. 2015, The reusable holdout (Science 349). The way of rounding is ou
 
 import hmac
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from hashlib import sha256
+from typing import Any
+
+import numpy as np
 
 STEPS = (1, 2, 5)  # times a power of ten
 INTERVAL_STEPS = 2  # to each side; a step is at least one standard error
@@ -84,3 +87,47 @@ def ladder(scores: Iterable[float], step: Decimal) -> list[bool]:
         visible.append(score - best > float(step) / 2)
         best = max(best, score)
     return visible
+
+
+ECONOMY_COLUMNS = ["cut", "judgments", "pairs", "measure", "tau", "low", "high", "mean_absolute_change", "run", "score"]
+NUMBERS = ("tau", "low", "high", "change")  # of each measure
+
+
+def cuts_of(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return all judgments as if they were a cut, then every cut; of each measure the numbers of NUMBERS."""
+    unknown = [None] * len(result["measures"])
+    full = {"name": "full", "words": "all judgments", "tau": [1] * len(unknown)}
+    return [{**result, **dict.fromkeys(NUMBERS, unknown), **full}, *result["cuts"]]
+
+
+def rows_of(result: dict[str, Any], index: int) -> list[dict[str, Any]]:
+    """Return a study's rows by the measure of this number: all judgments, then every cut. ``share`` is that of the
+    judgments in percent; ``ranking`` holds name, score, and by how many places each run moved up."""
+    before = _ranks([scores[index] for scores in result["scores"]])
+    total = result["judgments"]
+    rows = []
+    for cutoff in cuts_of(result):
+        numbers = {name: cutoff[name][index] for name in NUMBERS}
+        share = round(100 * cutoff["judgments"] / total) if total and cutoff["judgments"] else None
+        scores = [values[index] for values in cutoff["scores"]]
+        now = _ranks(scores)
+        ranking = sorted(zip(now, result["runs"], scores, before, strict=True))
+        moves = [(name, score, earlier - rank) for rank, name, score, earlier in ranking]
+        rows.append({**cutoff, **numbers, "share": share, "ranking": moves})
+    return rows
+
+
+def _ranks(scores: list[float]) -> list[int]:
+    """Return the rank of each run, from 0 for the best; of equals the first stays first."""
+    best_first = np.argsort(-np.array(scores), kind="stable")
+    ranks: list[int] = np.argsort(best_first).tolist()
+    return ranks
+
+
+def table_rows(result: dict[str, Any]) -> Iterator[list[Any]]:
+    """Yield the rows of ECONOMY_COLUMNS: every cut, measure and run."""
+    for cutoff in cuts_of(result):
+        for index, measure in enumerate(result["measures"]):
+            numbers = [cutoff[name][index] for name in NUMBERS]
+            for run, scores in zip(result["runs"], cutoff["scores"], strict=True):
+                yield [cutoff["name"], cutoff["judgments"], cutoff["pairs"], measure, *numbers, run, scores[index]]

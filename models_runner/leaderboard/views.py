@@ -29,8 +29,8 @@ from judging.releases.selectors import archive_opened
 from models_runner.leaderboard import files as leaderboard_files
 from models_runner.leaderboard.charts import OVER_QUERIES, differences_chart, intervals_chart, scatter_chart
 from models_runner.leaderboard.forms import SPLITS, LeaderboardForm, RunForm, ready_releases
+from models_runner.leaderboard.rules import ECONOMY_COLUMNS, rows_of, table_rows
 from models_runner.leaderboard.selectors.comparison import MOST_RUNS, Comparison, case, comparison, comparison_in_steps
-from models_runner.leaderboard.selectors.economy import COLUMNS, rows_of, table_rows
 from models_runner.leaderboard.selectors.leaderboard import (
     GROUPS,
     RECALL,
@@ -297,7 +297,7 @@ def economy(request: MemberRequest, project: Project) -> HttpResponse:
     if finished is not None:
         measures = tuple(finished.result["measures"])
         measure = known_or_first(request.GET.get("measure"), measures)
-        context |= {"measures": measures, "measure": measure, "rows": rows_of(finished, measures.index(measure))}
+        context |= {"measures": measures, "measure": measure, "rows": rows_of(finished.result, measures.index(measure))}
     return render(request, "models_runner/leaderboard/economy.html", context)
 
 
@@ -324,7 +324,7 @@ def economy_csv(request: MemberRequest, project: Project) -> HttpResponse:
     if (study := finished.first()) is None:
         raise Http404
     name = f"economy-{filters.release.version}-{filters.split}.csv"
-    return csv_download(name, COLUMNS, table_rows(study.result))
+    return csv_download(name, ECONOMY_COLUMNS, table_rows(study.result))
 
 
 @project_page(RUNNERS)

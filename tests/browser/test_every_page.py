@@ -20,9 +20,9 @@ from accounts.services.credentials import totp_begin, totp_confirm
 from annotation.models import Moment, Pooling
 from annotation.pools.services.poolings import Returned
 from core.models import Job
+from judging.guidelines.services import policy_publish
 from judging.models import Batch, JudgmentDay, Pair, QualityAlert, Release
 from judging.pay.services import hours_correct, pay_rate_set
-from judging.projects.policies import policy_publish
 from judging.quality.selectors import quality_report
 from judging.quality.services import quality_compute
 from judging.releases.services import release_create

@@ -5,9 +5,8 @@ from django.urls import reverse
 from playwright.sync_api import Page, expect
 
 from accounts.models import Project, User
-from judging.guidelines.services import guideline_confirm
+from judging.guidelines.services import guideline_confirm, policy_publish
 from judging.models import Exam, KnownPair, Sitting
-from judging.projects.policies import policy_publish
 from judging.qualification.services.exams import exam_close, known_pair_explain
 from judging.qualification.services.reports import exam_report
 from tests import factories

@@ -1,6 +1,5 @@
-"""Charts: where marks lie, what they say, and files that stand alone."""
+"""Charts: where marks lie, and what they say."""
 
-import re
 from itertools import pairwise
 from xml.etree import ElementTree as ET
 
@@ -8,21 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.charts.canvas import Axis, Canvas, document, number
+from core.charts.canvas import Axis, Canvas, number
 from core.charts.kinds import (
     Cell,
     Column,
-    Ranked,
     Series,
     Spread,
     columns_chart,
     heat_map,
     lines_chart,
-    ranked_chart,
-    shares_chart,
     spread_chart,
 )
-from judging.figures.charts import standalone_style
 
 UNIT = Axis("share", 0, 1, 0.5)
 
@@ -80,15 +75,6 @@ class TestCharts:
         chart = columns_chart("Parts", [Column("a", None, ()), Column("b", 0, ("none",))], UNIT, x_name="part")
         assert [bar[0].text for bar in elements_of(chart, "rect", "bar")] == ["b: none"]
 
-    def test_shares_fill_the_column_and_nothing_is_drawn_for_none(self) -> None:
-        chart = shares_chart("Shares", ["1", "2"], [(1, 0, 0, 0, 3), (0, 0, 0, 0, 0)], x_name="rank")
-        zero, four = (elements_of(chart, "rect", css)[-1] for css in ("r0", "r4"))  # the first is the legend's
-        assert float(four.get("height", "")) == pytest.approx(3 * float(zero.get("height", "")), abs=0.2)
-        foot = float(four.get("y", "")) + float(four.get("height", ""))
-        assert foot == pytest.approx(float(zero.get("y", "")), abs=0.2)
-        assert zero[0].text == "1: relevance 0: 1 of 4, 25.0 %"
-        assert len(elements_of(chart, "rect", "r2")) == 1
-
     def test_a_band_without_anything_stays_empty(self) -> None:
         spreads = [Spread("1", 0.5, 0.25, 0.75, "one"), Spread("2", None, 0, 0, "")]
         chart = spread_chart("Means", spreads, UNIT, x_name="rank")
@@ -101,15 +87,6 @@ class TestCharts:
         assert (len(first), len(second)) == (2, 1)
         assert len(elements_of(chart, "circle")) == 3
         assert words(chart, "key") == ["one"]
-
-    def test_relevance_by_rank_with_similarity(self) -> None:
-        candidates = [Ranked(1, 4, "settled", 0.5), Ranked(2, None, "dropped", -0.2), Ranked(3, 0, "settled", None)]
-        chart = ranked_chart("A man opens a door.", candidates)
-        assert [bar[0].text for bar in elements_of(chart, "rect")] == ["rank 1: relevance 4", "rank 3: relevance 0"]
-        assert words(chart, "out") == ["×"]
-        dots = [dot[0].text for dot in elements_of(chart, "circle")]
-        assert dots == ["rank 1: similarity 0.500", "rank 2: similarity -0.200"]
-        assert "similarity" not in ranked_chart("None", [Ranked(1, 4, "settled", None)]).inline()
 
     def test_a_heat_map_by_hand(self) -> None:
         cells = {(0, 1): Cell(0.9, ("9",), "nine"), (1, 0): Cell(2, ("?",), "few", "below", is_faint=True)}
@@ -136,24 +113,3 @@ def test_words_are_escaped_and_nothing_is_styled_inline() -> None:
     assert "<i>" not in page
     assert "style=" not in page
     assert ET.fromstring(page).get("aria-label") == '<b>&"'
-
-
-def test_a_file_stands_alone() -> None:
-    charts = [("First", ranked_chart("One", [Ranked(1, 2, "settled", 0.5)])), ("Second", Canvas("Two", 700, 10))]
-    file = document("A figure & more", charts, standalone_style())
-    root = ET.fromstring(file)
-    assert file.startswith(b"<?xml")
-    assert root.tag == "{http://www.w3.org/2000/svg}svg"
-    assert float(root.get("width", "")) > 700
-    texts = [element for element in root.iter() if element.get("class") == "heading"]
-    assert [element.text for element in texts] == ["First", "Second"]
-    assert file == document("A figure & more", charts, standalone_style())
-
-
-def test_the_stylesheet_of_files_names_every_colour_itself() -> None:
-    style = standalone_style()
-    assert "var(" not in style
-    assert "@media" not in style
-    classes = set(re.findall(r"svg\.chart \.([\w.-]+)", style))
-    assert {"r0", "r4", "cell", "grid", "axis", "series-1", "line.series-2", "strong", "weak", "few"} <= classes
-    assert "svg.chart .r4 { fill: #2f7d5b; }" in style

@@ -107,7 +107,7 @@ def test_static_files(settings: Settings, tmp_path: Path) -> None:
 
 
 def test_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("config.views.render", Mock(side_effect=RuntimeError("a fault of ours")))
+    monkeypatch.setattr("accounts.menu.render", Mock(side_effect=RuntimeError("a fault of ours")))
     answer = Client(raise_request_exception=False).get(reverse("help"), **SECURE)  # type: ignore[arg-type]
     assert (answer.status_code, lacking(answer)) == (500, [])
 

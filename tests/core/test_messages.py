@@ -150,7 +150,6 @@ def test_every_name_that_is_sent_is_a_task() -> None:
         batches.ADVANCE_TASK,
         batches.EXTEND_TASK,
         releases.RELEASES.task,
-        releases.READY_TASK,
         READY_RELEASES.task,
     ]
     names += [projects.PREPARATIONS.task, VIDEO_TASK, "annotation.tasks.video_cut_previews"]

@@ -9,8 +9,8 @@ from zoneinfo import ZoneInfo
 from django.db import transaction
 
 from accounts.models import Project, User
+from judging.guidelines.services import policy_publish
 from judging.models import GoldGrade, Judgment, KnownPair, Policy, Sitting, SittingGrade
-from judging.projects.policies import policy_publish
 from tests.factories import (
     AssignmentFactory,
     BatchFactory,

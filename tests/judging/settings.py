@@ -4,8 +4,8 @@ from typing import Any
 
 from accounts.models import Project, User
 from judging.guidelines.models import POLICY_VALUES
+from judging.guidelines.selectors import policy_in_force
 from judging.models import GateAttempt, GateQuestion, KnownPair
-from judging.projects.policies import policy_in_force
 from tests.factories import MomentFactory, QueryFactory
 
 

@@ -13,8 +13,8 @@ import pytest
 from annotation.demo import Episode, video_path, write_script
 from annotation.demo.catalogue import SPECS
 from tools.demo_videos.actions import PLAYS, Part, play
+from tools.demo_videos.props import STAGES
 from tools.demo_videos.render import render_episode
-from tools.demo_videos.stages import STAGES
 
 SECONDS = 6.0
 SEED, VIDEOS = 20260101, 40  # of the demo that is shipped

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 
 from annotation.demo.catalogue import PIECES, Character
 from tools.demo_videos.figures import Figure, Pose, blend, seated, standing, walking
-from tools.demo_videos.props import Prop, writing_tip
-from tools.demo_videos.stages import TABLE_TOP, WALL
+from tools.demo_videos.props import TABLE_TOP, WALL, Prop, writing_tip
 
 STRIDE = 34.0  # stage units of one step
 

@@ -1,4 +1,4 @@
-"""Things: what people hold, and what moves or changes on the stage."""
+"""Things: what people hold, what moves or changes on the stage, and the stages themselves."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tools.demo_videos.painter import Painter, Point
+from PIL import Image
+
+from annotation.demo.catalogue import PIECES, Camera
+from tools.demo_videos.painter import HEIGHT, SUPERSAMPLE, WIDTH, Painter, Point, shade
 
 DRAWINGS = tomllib.loads(Path(__file__).with_name("drawings.toml").read_text(encoding="utf-8"))
 CARDBOARD, CARDBOARD_DARK = "#c98f4e", "#a06c33"
@@ -146,3 +149,27 @@ def draw_thing(painter: Painter, name: str, state: float = 0.0) -> None:
 def draw_prop(painter: Painter, prop: Prop) -> None:
     """Paint one thing of the stage."""
     draw_thing(painter.moved(prop.x, prop.y), prop.name, prop.state)
+
+
+WALL = 34.0  # height at which the floor meets the wall, behind the people
+LEFT, RIGHT = -700.0, 1760.0  # further than any camera looks
+TABLE_TOP = 78.0
+STAGES = DRAWINGS["places"]  # each drawn once per camera: wall, floor, furniture and what hangs about
+
+
+def draw_stage(stage_name: str, camera: Camera) -> Image.Image:
+    """Return the empty place as a supersampled RGB picture."""
+    stage = STAGES[stage_name]
+    wall, low, floor = stage["wall"], stage["low"], stage["floor"]
+    image = Image.new("RGB", (WIDTH * SUPERSAMPLE, HEIGHT * SUPERSAMPLE), wall)
+    p = Painter(image, camera)
+    p.rect(LEFT, WALL, RIGHT, 120, low)
+    p.rect(LEFT, 118, RIGHT, 124, shade(low, 0.86))
+    p.rect(LEFT, -80, RIGHT, WALL, floor)
+    p.rect(LEFT, WALL, RIGHT, WALL + 8, shade(wall, 0.7))
+    for x in range(int(LEFT), int(RIGHT), 90):
+        p.line([(x - 30, -60), (x, WALL - 1)], shade(floor, 0.93), 2)
+    for name, y in (("door", WALL - 4), ("leaf", WALL - 4), ("lamp", 0.0), ("plant", 0.0)):
+        draw_prop(p, Prop(name, PIECES["door" if name == "leaf" else name], y))
+    draw_shapes(p, stage["shapes"])
+    return image

@@ -16,8 +16,7 @@ from annotation.demo.script import FPS, Beat, Episode
 from tools.demo_videos.actions import Part, Tableau, play
 from tools.demo_videos.figures import Figure, draw_figure, draw_near_arm, standing
 from tools.demo_videos.painter import HEIGHT, SUPERSAMPLE, WIDTH, Painter
-from tools.demo_videos.props import draw_prop
-from tools.demo_videos.stages import draw_stage
+from tools.demo_videos.props import draw_prop, draw_stage
 
 ENCODER = {"preset": "slow", "crf": "28"}  # 10 MB for the 40 videos that are shipped
 KEYFRAME_EVERY = 96  # frames

@@ -16,8 +16,8 @@ from accounts.services.members import status_change
 from annotation.models import Moment
 from core.audit import audit_record
 from judging.exceptions import AnswersIncomplete, NotPossibleNow, ScreeningClosed, ScreeningTooShort
-from judging.models import GateAttempt, GateQuestion, Policy, Sitting
-from judging.projects.policies import policy_in_force, policy_publish
+from judging.guidelines.selectors import policy_in_force
+from judging.models import GateAttempt, GateQuestion, Sitting
 from judging.qualification.rules.onboarding import Facts, status_due
 from judging.qualification.selectors.sittings import onboarding_facts
 
@@ -80,11 +80,6 @@ def screening_question_retire(*, question: GateQuestion, actor: User, is_retired
     if GateQuestion.objects.filter(pk=question.pk, is_retired=not is_retired).update(is_retired=is_retired):
         action = "gate.question.retire" if is_retired else "gate.question.restore"
         audit_record(project=project, actor=actor, action=action, subject=question.uuid)
-
-
-def screening_set(*, project: Project, actor: User, is_open: bool) -> Policy:
-    """Put the test before training, or remove it. Raises ScreeningTooShort: there are fewer questions than it asks."""
-    return policy_publish(project=project, actor=actor, gate_is_open=is_open)
 
 
 @transaction.atomic

@@ -11,8 +11,8 @@ from typing import Any
 from django.db import transaction
 
 from core.jobs import JobKind, durable
+from judging.guidelines.selectors import pass_rule_of, policy_in_force
 from judging.models import Exam, Sitting, SittingGrade
-from judging.projects.policies import pass_rule_of, policy_in_force
 from judging.qualification.rules import reports as rules
 from judging.qualification.rules.passing import gives_no_result, passes, why, why_no_result
 from judging.qualification.services.onboarding import onboarding_advance

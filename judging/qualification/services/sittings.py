@@ -29,8 +29,8 @@ from judging.exceptions import (
     PairWithdrawn,
     TooFewPairs,
 )
+from judging.guidelines.selectors import policy_in_force
 from judging.models import Exam, Judgment, KnownPair, Policy, Sitting, SittingGrade
-from judging.projects.policies import policy_in_force
 from judging.qualification.rules.onboarding import Step, next_step
 from judging.qualification.rules.truth import TooFew, draw_even, draw_levels
 from judging.qualification.selectors import sittings as selectors

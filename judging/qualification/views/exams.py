@@ -17,8 +17,8 @@ from core.forms import SubmitForm
 from core.refusals import refusal_log
 from core.spreadsheets import csv_download
 from judging.exceptions import NotPossibleNow, TooFewPairs, Unfinished
+from judging.guidelines.selectors import pass_rule_of, policy_in_force
 from judging.models import Exam, KnownPair, Sitting
-from judging.projects.policies import pass_rule_of, policy_in_force
 from judging.qualification.forms import AnchorForm, CloseForm, ExamForm, ExplanationForm, MissedForm
 from judging.qualification.rules.passing import LEAST_PAIRS, LEAST_PERCENT, OUGHT_TO_FAIL, Grader
 from judging.qualification.selectors import exams as selectors

@@ -12,8 +12,9 @@ from accounts.models import Membership, Project, User
 from core.forms import refused, refused_form
 from core.texts import uuid_or_none
 from judging.exceptions import AnswersIncomplete, ScreeningClosed, TooFewPairs
+from judging.guidelines import services as guideline_services
+from judging.guidelines.selectors import policy_in_force
 from judging.models import Exam, GateAttempt, GateQuestion, Sitting
-from judging.projects.policies import policy_in_force
 from judging.projects.selectors import (
     clips_matching,
     moments_of,
@@ -192,7 +193,7 @@ def preview(request: MemberRequest, project: Project) -> HttpResponse:
 def screening_set(request: MemberRequest, project: Project) -> HttpResponse:
     """Open or close the screening test: a new version of the policy."""
     is_open = request.POST.get("open") == "yes"
-    services.screening_set(project=project, actor=request.user, is_open=is_open)
+    guideline_services.screening_set(project=project, actor=request.user, is_open=is_open)
     message = "The screening test is open: candidates take it first." if is_open else "It is closed: nobody is tested."
     messages.success(request, message)
     return redirect("judging:gate-questions", project.uuid)

@@ -16,9 +16,9 @@ from accounts.models import Project, User
 from core import clock
 from core.refusals import refusal_log
 from judging.exceptions import AttemptOver, FormStale, NotAssigned, PairWithdrawn
+from judging.guidelines.selectors import policy_in_force
 from judging.guidelines.views import guideline_context
 from judging.models import Sitting
-from judging.projects.policies import policy_in_force
 from judging.qualification.selectors.sittings import AttemptPair, OpenAttempt, attempt_by_pair, attempt_of
 from judging.qualification.services import sittings
 from judging.qualification.services.sittings import attempt_grade, attempt_hand_in

@@ -14,8 +14,8 @@ from core.jobs import durable
 from core.messages import send_on_commit
 from core.sql import row_first
 from judging.exceptions import AssignmentIncomplete, GuidelineUnconfirmed, LeaseLost, NotQualified, WarmUpDue
+from judging.guidelines.selectors import policy_in_force
 from judging.models import Assignment, Batch, Policy
-from judging.projects.policies import policy_in_force
 from judging.qualification.services.sittings import WarmUp, warm_up_due
 from judging.quality.services import gold_batch_for, gold_for, gold_slot
 from judging.work.rules import LEAVING, free_seats, lease_until, shuffled, slot_for, to_be_decided

@@ -15,9 +15,9 @@ from core.audit import audit_record_all
 from core.jobs import durable, swept
 from core.messages import send_on_commit
 from judging.exceptions import AlreadyReviewed, NothingBeyond, NotReviewable
+from judging.guidelines.selectors import policy_in_force
 from judging.models import Assignment, Batch, BatchReview, Judgment, JudgmentDay, Pair, Policy, Tally
 from judging.projects.overview import tallies
-from judging.projects.policies import policy_in_force
 from judging.review.selectors import Outlook, outlooks, review_in_words
 from judging.work import rules
 from judging.work.rules import SLOTS, RequestedPair, Suggestion, free_seats

@@ -7,7 +7,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from accounts.commands import MomentJudgeCommand, project_named
 from core.spreadsheets import csv_write
-from models_runner.leaderboard.selectors.economy import COLUMNS, NUMBERS, rows_of, table_rows
+from models_runner.leaderboard.rules import ECONOMY_COLUMNS, NUMBERS, rows_of, table_rows
 from models_runner.leaderboard.selectors.leaderboard import SPLITS, filters_of_query
 from models_runner.leaderboard.services.economy import lacking, study_create, study_work
 from models_runner.models import EconomyStudy
@@ -46,11 +46,11 @@ class Command(MomentJudgeCommand):
         if measure not in measures:
             raise CommandError(f"There is no measure {measure!r}; there are: {', '.join(measures)}.")
         self.stdout.write(f"{measure}, {len(study.result['runs'])} runs\n{HEAD}")
-        for row in rows_of(study, measures.index(measure)):
+        for row in rows_of(study.result, measures.index(measure)):
             cells = "".join(f"{'' if row[name] is None else f'{row[name]:.3f}':>8}" for name in NUMBERS)
             self.stdout.write(f"{row['words']:<62}{row['judgments'] or '':>10}{row['pairs']:>8}{cells}")
         if options["csv"]:
             with options["csv"].open("w", newline="", encoding="utf-8") as target:
-                csv_write(target, COLUMNS, table_rows(study.result))
+                csv_write(target, ECONOMY_COLUMNS, table_rows(study.result))
         tau = {cutoff["name"]: dict(zip(measures, cutoff["tau"], strict=True)) for cutoff in study.result["cuts"]}
         self.write_json({"measures": measures, "tau": tau})

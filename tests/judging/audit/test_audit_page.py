@@ -16,7 +16,7 @@ from django.urls import reverse
 from accounts.models import Project, User
 from core.audit import audit_record
 from core.models import AuditEvent
-from judging.projects.policies import guideline_publish, policy_publish
+from judging.guidelines.services import guideline_publish, policy_publish
 from judging.work.services.pairs import pair_withdraw
 from tests.factories import (
     NOW,

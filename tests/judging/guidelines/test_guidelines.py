@@ -7,7 +7,9 @@ from accounts.models import Membership, Project, User
 from core.exceptions import NotPossible
 from core.models import AuditEvent
 from judging.exceptions import GuidelineStale, NotPossibleNow
+from judging.guidelines.selectors import guideline_in_force
 from judging.guidelines.services import (
+    Example,
     draft_discard,
     draft_example_remove,
     draft_example_set,
@@ -15,9 +17,10 @@ from judging.guidelines.services import (
     draft_publish,
     draft_save,
     guideline_confirm,
+    guideline_publish,
+    policy_publish,
 )
 from judging.models import GateAttempt, GuidelineConfirmation, GuidelineDraft
-from judging.projects.policies import Example, guideline_in_force, guideline_publish, policy_publish
 from judging.work.selectors.assignments import readiness
 from tests.factories import NOW, MembershipFactory, MomentFactory, ProjectFactory, annotator, lead
 from tests.judging.settings import screening_attempt, screening_question

@@ -19,10 +19,10 @@ from django.core.management import CommandError, call_command
 from accounts.models import Project
 from annotation.models import Candidate, Corpus, Query
 from core.exceptions import ImportRefused, NotPossible
+from judging.guidelines.services import guideline_publish, policy_publish
 from judging.imports.historic import judgments_import
 from judging.imports.release import release_import
 from judging.models import Judgment, Pair, Release
-from judging.projects.policies import guideline_publish, policy_publish
 from judging.projects.services import query_set_create
 from judging.releases import files, layout
 from judging.releases.metadata import IMPORT

@@ -4,9 +4,9 @@ import pytest
 from django.db import transaction
 
 from accounts.models import Project
+from judging.guidelines.selectors import policy_in_force
 from judging.models import Judgment
 from judging.pay.selectors import forecast_measured
-from judging.projects.policies import policy_in_force
 from tests.factories import annotator, triggers_asleep
 from tests.judging.money import judged, local, project_in
 

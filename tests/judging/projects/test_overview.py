@@ -12,10 +12,10 @@ from django.utils import timezone
 
 from accounts.models import Project
 from core.models import Job
+from judging.guidelines.selectors import policy_in_force
 from judging.models import BatchReview, Flag, JudgmentDay
 from judging.projects import overview as projects_overview
 from judging.projects.overview import overview_counts
-from judging.projects.policies import policy_in_force
 from judging.review.selectors import review_queue
 from judging.work.selectors.flags import flags_waiting
 from judging.work.services.pairs import flags_dismiss

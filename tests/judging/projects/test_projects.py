@@ -13,10 +13,11 @@ from annotation.models import Corpus, ProjectCorpus
 from annotation.similarity.base import SimilarityMissing
 from core.exceptions import NotPossible
 from core.models import Job
+from judging.guidelines.selectors import guideline_in_force, policy_in_force
+from judging.guidelines.services import guideline_publish, policy_publish
 from judging.guidelines.texts import BODY, LEVELS
 from judging.models import Release
 from judging.projects import services
-from judging.projects.policies import guideline_in_force, guideline_publish, policy_in_force, policy_publish
 from judging.releases.services import RELEASES, release_create
 from models_runner.leaderboard.services.releases import READY_RELEASES
 from models_runner.models import Run

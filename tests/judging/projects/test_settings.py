@@ -8,10 +8,11 @@ from django.utils import timezone
 
 from accounts.models import Membership, Project, User
 from core.models import AuditEvent
+from judging.guidelines.forms import GROUPS
 from judging.guidelines.models import POLICY_VALUES
+from judging.guidelines.selectors import policy_in_force
+from judging.guidelines.services import Example, guideline_publish, policy_publish
 from judging.models import GateAttempt, GuidelineConfirmation, GuidelineDraft, KnownPair
-from judging.projects.forms import GROUPS
-from judging.projects.policies import Example, guideline_publish, policy_in_force, policy_publish
 from tests.factories import BatchFactory, MembershipFactory, MomentFactory, ProjectFactory, admin, annotator, lead
 from tests.judging.settings import drawn_pair, guideline_form, policy_form, screening_attempt, screening_question
 from tests.judging.views.acts import HTMX, grade_all, take, url

@@ -10,8 +10,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Project
+from judging.guidelines.services import policy_publish
 from judging.models import KnownPair, Sitting
-from judging.projects.policies import policy_publish
 from judging.qualification.services.reports import attempt_report
 from tests.conftest import Messages
 from tests.factories import GIF, BatchFactory, ProjectFactory, annotator

@@ -21,9 +21,8 @@ from judging.exceptions import (
     TooFewPairs,
     WarmUpDue,
 )
-from judging.guidelines.services import guideline_confirm
+from judging.guidelines.services import guideline_confirm, guideline_publish, policy_publish
 from judging.models import KnownPair, Sitting, SittingGrade
-from judging.projects.policies import guideline_publish, policy_publish
 from judging.qualification.selectors.sittings import attempt_of
 from judging.qualification.services.exams import known_pair_retire
 from judging.qualification.services.onboarding import onboarding_advance

@@ -8,8 +8,8 @@ from django.test import Client
 
 from accounts.models import Identity, Project, User
 from core.models import AuditEvent
+from judging.guidelines.services import policy_publish
 from judging.models import Exam, KnownPair, Sitting
-from judging.projects.policies import policy_publish
 from judging.qualification.services.exams import known_pair_anchor
 from tests.conftest import Messages
 from tests.factories import admin, lead

@@ -13,8 +13,8 @@ from annotation.models import Query
 from core.exceptions import NotPossible
 from core.models import AuditEvent
 from judging.exceptions import AttemptOver, NotPossibleNow, TooFewPairs, Unfinished
+from judging.guidelines.services import policy_publish
 from judging.models import Exam, KnownPair, Pair, Sitting
-from judging.projects.policies import policy_publish
 from judging.qualification.rules.passing import Grader, PassRule, Truths, power, truths_drawn
 from judging.qualification.rules.truth import Distance
 from judging.qualification.selectors import exams as power_selectors

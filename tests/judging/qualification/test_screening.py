@@ -5,14 +5,14 @@ import pytest
 from accounts.models import Project, User
 from core.models import AuditEvent
 from judging.exceptions import AnswersIncomplete, NotPossibleNow, ScreeningClosed, ScreeningTooShort
+from judging.guidelines.selectors import policy_in_force
+from judging.guidelines.services import policy_publish, screening_set
 from judging.models import GateAttempt, Policy
-from judging.projects.policies import policy_in_force, policy_publish
 from judging.qualification.services.onboarding import (
     screening_attempt_answer,
     screening_attempt_start,
     screening_question_retire,
     screening_question_save,
-    screening_set,
 )
 from tests.factories import MembershipFactory, MomentFactory, ProjectFactory, lead
 from tests.judging.exams import status_of

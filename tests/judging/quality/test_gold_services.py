@@ -7,8 +7,8 @@ from django.test import Client
 
 from accounts.models import Project, User
 from judging.exceptions import FormStale
+from judging.guidelines.services import policy_publish
 from judging.models import Assignment, Batch, GoldGrade, Judgment, Pair
-from judging.projects.policies import policy_publish
 from judging.quality.rules.quality import BATCH_LEAST
 from judging.quality.selectors import gold_counts
 from judging.work.selectors.assignments import final_grades, given_in, preview_visible_to, work_done

@@ -9,8 +9,8 @@ from django.urls import reverse
 from accounts.models import Membership, Project, User
 from core.exceptions import NotPossible
 from core.models import AuditEvent
+from judging.guidelines.services import policy_publish
 from judging.models import Batch, QualityAlert, QualityReport
-from judging.projects.policies import policy_publish
 from judging.quality.selectors import newest_judgment
 from judging.quality.services import alert_see, quality_compute, quality_sweep
 from judging.work.services.batches import batch_advance

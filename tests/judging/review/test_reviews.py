@@ -8,8 +8,8 @@ import pytest
 from accounts.models import Project
 from core.models import AuditEvent
 from judging.exceptions import NothingBeyond, NotPossibleNow, ReviewStands
+from judging.guidelines.services import policy_publish
 from judging.models import Assignment, Batch, BatchReview, ReviewUndone
-from judging.projects.policies import policy_publish
 from judging.review.selectors import (
     last_reviews,
     outlooks,

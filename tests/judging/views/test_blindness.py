@@ -12,8 +12,8 @@ from django.utils import timezone
 
 from accounts.models import Membership, User
 from annotation.models import Moment
+from judging.guidelines.services import Example, guideline_publish
 from judging.models import Assignment, Batch, Pair
-from judging.projects.policies import Example, guideline_publish
 from judging.work.services.assignments import assignment_finish
 from judging.work.services.judgments import flag_set, judgment_submit
 from tests.factories import (

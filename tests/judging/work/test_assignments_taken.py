@@ -5,8 +5,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from judging.exceptions import NotAssigned
+from judging.guidelines.services import policy_publish
 from judging.models import Assignment, Batch, Pair
-from judging.projects.policies import policy_publish
 from judging.work.rules import shuffled
 from judging.work.selectors.assignments import work_waits
 from judging.work.services.assignments import assignment_take_of

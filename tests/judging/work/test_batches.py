@@ -9,8 +9,8 @@ from django.test.utils import CaptureQueriesContext
 from annotation.models import Moment
 from core.models import AuditEvent
 from judging.exceptions import AlreadyReviewed, NothingBeyond, NotReviewable
+from judging.guidelines.services import policy_publish
 from judging.models import Assignment, Batch, BatchReview
-from judging.projects.policies import policy_publish
 from judging.review.selectors import review_queue
 from judging.work.services import batches
 from judging.work.services.assignments import assignments_sweep

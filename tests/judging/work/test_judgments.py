@@ -4,8 +4,8 @@ import pytest
 
 from accounts.models import Membership, User
 from judging.exceptions import JudgingError, LeaseLost, NotAnnotator, NotAssigned, PairWithdrawn
+from judging.guidelines.services import guideline_publish, policy_publish
 from judging.models import Assignment, Flag, Judgment, JudgmentChange
-from judging.projects.policies import guideline_publish, policy_publish
 from judging.work.rules import form_key
 from judging.work.services.judgments import WORDS
 from tests.factories import MINUTES, NOW, AssignmentFactory, BatchFactory, JudgmentFactory, triggers_asleep

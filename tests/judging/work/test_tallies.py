@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
 from accounts.models import Project
+from judging.guidelines.services import policy_publish
 from judging.models import Batch, Judgment, JudgmentDay, Pair, Tally
 from judging.projects import overview
-from judging.projects.policies import policy_publish
 from judging.review.selectors import review_queue
 from judging.work.services import batches
 from judging.work.services.batches import tallies_fold, tallies_recount

@@ -10,6 +10,7 @@ import pytest
 from core.charts.canvas import WIDE_LETTER
 from models_runner.experiments.charts import losses_chart, scores_chart
 from models_runner.experiments.progress import MEASURE, POINTS, EventsFile, Progress
+from models_runner.experiments.selectors import AT_WORK, TRAININGS, training_figures
 from models_runner.experiments.settings import options_of, settings_by_name
 from models_runner.models import Training
 
@@ -124,3 +125,10 @@ def test_options_are_the_preset_s_but_for_what_was_changed() -> None:
     assert small["sizes"] == {"hidden": 32, "heads": 4, "inner": 128}
     assert (small["epochs"], small["padding"], small["objective"]) == (2, "compact", {"mask_positives": False})
     assert settings_by_name(small).items() >= {"mask positives": "no", "attention heads": 4}.items()
+
+
+def test_trainings_report_to_prometheus_what_they_hold() -> None:
+    rows = {TRAININGS: [(Training.State.RUNNING, 1)], AT_WORK: [("gpu-1 cuda:0", 2048.0, 0.25, 3.0)]}
+    families = {family.name: family.samples for family in training_figures(rows.__getitem__)}
+    (memory,) = families["momentjudge_training_memory_bytes"]
+    assert (memory.labels["device"], memory.value) == ("gpu-1 cuda:0", 2**31)

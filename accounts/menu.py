@@ -1,7 +1,9 @@
-"""Pages that belong to no app, and the menu: the pages of the viewer's role in the project at hand."""
+"""The menu, which is the pages of the viewer's role in the project at hand, as ``settings.MENU`` lists them; the start
+page, and help."""
 
 from typing import Any, NamedTuple, cast
 
+from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -10,41 +12,7 @@ from django.urls import reverse
 from accounts.access import LEAD, STAFF
 from accounts.models import Membership, User
 
-ANNOTATOR_PAGES = [
-    ("Judge", "judging:desk"),
-    ("My grades", "judging:own-grades"),
-    ("My hours", "judging:hours"),
-    ("Guideline", "judging:guideline"),
-]
-STAFF_PAGES = [
-    ("Overview", "judging:overview"),
-    ("Review", "judging:review-queue"),
-    ("Queries", "judging:queries"),
-    ("Corpus", "annotation:corpus"),
-    ("Exams", "judging:exams"),
-    ("Quality", "judging:flags"),
-    ("Figures", "judging:figures"),
-    ("Releases", "judging:releases"),
-    ("Leaderboard", "models_runner:runs"),
-    ("Benchmarks", "models_runner:experiments"),
-    ("Search", "models_runner:search"),
-    ("Settings", "judging:guideline"),
-    ("Audit", "judging:audit"),
-]
-LEAD_PAGES = [*STAFF_PAGES[:-1], ("People", "judging:people"), ("Pay", "judging:pay"), STAFF_PAGES[-1]]  # no admin's
-PARTICIPANT_PAGES = [
-    ("Leaderboard", "models_runner:runs"),
-    ("Upload a run", "models_runner:run-new"),
-    ("Files", "models_runner:files"),
-]
-PAGES = {
-    Membership.Role.ANNOTATOR: ANNOTATOR_PAGES,
-    Membership.Role.LEAD: LEAD_PAGES,
-    Membership.Role.ADMIN: STAFF_PAGES,
-    Membership.Role.PARTICIPANT: PARTICIPANT_PAGES,
-}
 LAST = "project"  # in the session: the project visited last
-SETTINGS = ("/guideline", "/training", "/gate", "/policy")  # where the addresses of settings begin
 
 
 class Entry(NamedTuple):
@@ -53,17 +21,13 @@ class Entry(NamedTuple):
     current: bool
 
 
-def pages_of(membership: Membership) -> list[tuple[str, str]]:
-    return PAGES[Membership.Role(membership.role)]
-
-
 def navigation(request: HttpRequest) -> dict[str, Any]:
     """``membership`` and the entries it opens: of the page's project, else of the one visited last."""
     membership = _membership(request)
     if membership is None:
         return {"entries": []}
-    urls = {label: reverse(name, args=[membership.project.uuid]) for label, name in pages_of(membership)}
-    beginnings = urls | {"Settings": SETTINGS}
+    urls = {label: reverse(name, args=[membership.project.uuid]) for label, name in settings.MENU[membership.role]}
+    beginnings = urls | settings.MENU_ADDRESSES
     current = [label for label in urls if request.path.startswith(beginnings[label])]
     here = max(current, key=lambda label: len(urls[label]), default="")  # a page below another is itself
     entries = [Entry(label, url, label == here) for label, url in urls.items()]
@@ -109,7 +73,7 @@ def home(request: HttpRequest) -> HttpResponse:
 
 
 def first_page(membership: Membership) -> str:
-    return reverse(pages_of(membership)[0][1], args=[membership.project.uuid])
+    return reverse(settings.MENU[membership.role][0][1], args=[membership.project.uuid])
 
 
 def guide(request: HttpRequest) -> HttpResponse:

@@ -20,8 +20,8 @@ from django.core.files.storage import FileSystemStorage, default_storage
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 
-from config.metrics import metrics
 from core.backup.database import connection_values
+from core.observability.metrics import metrics
 
 PATIENCE_S = 3.0  # for all checks together
 CACHE_S = 1.0  # an answer is given again for so long: asking often costs nothing

@@ -9,9 +9,9 @@ from celery import Celery
 from django.db import OperationalError
 from django.utils import timezone
 
-from config.celery_app import SteadyScheduler
 from config.celery_app import app as ours
 from core import clock
+from core.tasks import SteadyScheduler
 
 HOUR = timedelta(hours=1)
 
@@ -76,4 +76,4 @@ def test_without_the_database_they_do_not_expire(beat: Sent, monkeypatch: pytest
         entry.last_run_at -= HOUR
     assert ticks(beat) == ["a", "b"]
     assert {expires for _, expires in beat.sent} == {None}
-    assert ours.conf.beat_scheduler == "config.celery_app.SteadyScheduler"
+    assert ours.conf.beat_scheduler == "core.tasks.SteadyScheduler"

@@ -10,7 +10,7 @@ from django.core.files.storage import FileSystemStorage
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries, Settings
 
-from config import health
+from core.observability import health
 
 
 @pytest.fixture(autouse=True)

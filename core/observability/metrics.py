@@ -12,6 +12,7 @@ from functools import cache
 from secrets import compare_digest
 from typing import Any
 
+from celery import current_app
 from django.conf import settings
 from django.db import connection
 from django.http import HttpRequest, HttpResponse
@@ -20,7 +21,6 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from config.celery_app import QUEUES
 from core.observability import tasks
 from core.observability.requests import OWN
 
@@ -28,23 +28,17 @@ CACHE_S = 4.0
 UP_S = 60.0  # a worker that was not heard of for so long is not up
 GONE_S = 24 * 3600.0  # nor is it spoken of after so long
 logger = logging.getLogger(__name__)
-JUDGMENTS = """
-SELECT coalesce(sum(judgments - simulated - imported), 0), coalesce(sum(simulated), 0), coalesce(sum(imported), 0)
-FROM judging_judgmentday"""
-TALLIES = "SELECT what, sum(n) FROM judging_tally GROUP BY what"
-REVIEWS = "SELECT count(*) FROM judging_batch WHERE awaits_review"  # its index holds these alone
-LEASES = """
-SELECT count(*) FILTER (WHERE state = 'lapsed'), count(*) FILTER (WHERE state = 'open')
-FROM judging_assignment WHERE state IN ('lapsed', 'open')"""  # as these two
-TRAININGS = """
-SELECT state, count(*), coalesce(sum(memory_mb) FILTER (WHERE state IN ('running', 'cancelling')), 0)
-FROM models_runner_training GROUP BY state"""
-AT_WORK = """
-SELECT device, memory_mb, seconds_per_step, extract(epoch FROM now() - heartbeat)
-FROM models_runner_training WHERE state IN ('running', 'cancelling')"""
 CONNECTIONS = """
 SELECT coalesce(state, 'unknown'), count(*) FROM pg_stat_activity WHERE datname = current_database() GROUP BY 1"""
 SIZE = "SELECT pg_database_size(current_database())"
+Rows = Callable[[str], list[tuple[Any, ...]]]  # runs a statement
+Figures = Callable[[Rows], Iterable[Metric]]
+_figures_of_apps: list[Figures] = []
+
+
+def register_figures(figures: Figures) -> None:
+    """Add an app's own figures of the database to every answer."""
+    _figures_of_apps.append(figures)
 
 
 def metrics(request: HttpRequest) -> HttpResponse:
@@ -135,61 +129,18 @@ def of_database() -> Iterator[Metric]:
             cursor.execute(statement)
             return list(cursor.fetchall())
 
-        yield judgments(*rows(JUDGMENTS)[0])
-        yield from tallied(rows(TALLIES))
-        yield GaugeMetricFamily(
-            "momentjudge_batches_awaiting_review", "First batches that a lead has to decide.", value=rows(REVIEWS)[0][0]
-        )
-        lapsed, open_leases = rows(LEASES)[0]
-        yield CounterMetricFamily("momentjudge_leases_expired", "Assignments whose time ran out.", value=lapsed)
-        yield GaugeMetricFamily("momentjudge_leases_open", "Assignments in annotators' hands.", value=open_leases)
-        yield from trained(rows(TRAININGS), rows(AT_WORK))
+        for app_figures in _figures_of_apps:
+            yield from app_figures(rows)
         label = "Connections to the database, by what they do."
         yield gauges("momentjudge_database_connections", label, ["state"], [((s,), n) for s, n in rows(CONNECTIONS)])
         yield GaugeMetricFamily("momentjudge_database_bytes", "Size of the database on disk.", value=rows(SIZE)[0][0])
-
-
-def judgments(people: int, simulated: int, imported: int) -> Metric:
-    words = "Grades given, by who gave them; gold not counted."
-    family = CounterMetricFamily("momentjudge_judgments", words, labels=["source"])
-    for source, n in (("person", people), ("simulated", simulated), ("imported", imported)):
-        family.add_metric([source], n)
-    return family
-
-
-def tallied(rows: list[tuple[Any, ...]]) -> Iterator[Metric]:
-    """Pairs by state; batches by state, number and round."""
-    pairs: dict[tuple[str, ...], float] = {}
-    batches: dict[tuple[str, ...], float] = {}
-    for what, n in rows:
-        kind, *parts = what.split(":")
-        if kind == "pair":
-            pairs[(parts[0],)] = pairs.get((parts[0],), 0) + n
-        elif kind == "batch":
-            number, state, round_ = parts
-            key = (state, "pooled" if int(number) > 2 else number, round_)
-            batches[key] = batches.get(key, 0) + n
-    yield gauges("momentjudge_pairs", "Pairs, by state.", ["state"], pairs.items())
-    yield gauges("momentjudge_batches", "Batches; the open ones wait.", ["state", "number", "round"], batches.items())
-
-
-def trained(states: list[tuple[Any, ...]], at_work: list[tuple[Any, ...]]) -> Iterator[Metric]:
-    """Yield what trainings recorded of themselves; how busy a GPU is beside them, its own exporter knows."""
-    counts = [((state,), n) for state, n, _ in states]
-    yield gauges("momentjudge_trainings", "Trainings, by state.", ["state"], counts)
-    memory = [((device,), 2**20 * (mb or 0)) for device, mb, _, _ in at_work]
-    yield gauges("momentjudge_training_memory_bytes", "Held by the training on a device.", ["device"], memory)
-    steps = [((device,), each or 0) for device, _, each, _ in at_work]
-    yield gauges("momentjudge_training_step_seconds", "Time of a step on a device.", ["device"], steps)
-    silent = [((device,), float(age or 0)) for device, _, _, age in at_work]
-    yield gauges("momentjudge_training_silent_seconds", "Since the training was last looked at.", ["device"], silent)
 
 
 # The broker
 
 
 def of_broker() -> Iterator[Metric]:
-    queues = sorted(QUEUES)
+    queues = queue_names()
     with tasks.broker().pipeline(transaction=False) as pipe:
         for queue in queues:
             pipe.llen(queue)
@@ -208,6 +159,11 @@ def of_broker() -> Iterator[Metric]:
     yield from workers(heartbeats, now=now)
 
 
+def queue_names() -> list[str]:
+    """Return the queues that some task waits in, sorted."""
+    return sorted({route["queue"] for route in current_app.conf.task_routes.values()})
+
+
 def counters(counts: dict[str, str]) -> Iterator[Metric]:
     runs = CounterMetricFamily("momentjudge_task_runs", "Tasks that ended, well or not.", labels=["task"])
     failures = CounterMetricFamily("momentjudge_task_failures", "Tasks that failed for good.", labels=["task"])
@@ -222,7 +178,7 @@ def counters(counts: dict[str, str]) -> Iterator[Metric]:
 
 
 def workers(heartbeats: dict[str, str], *, now: float) -> Iterator[Metric]:
-    silent, up = [], dict.fromkeys(sorted(QUEUES), 0)
+    silent, up = [], dict.fromkeys(queue_names(), 0)
     for host, heartbeat in sorted(heartbeats.items()):
         age = silent_s(heartbeat, now)
         silent.append(((host,), age))

@@ -1,0 +1,155 @@
+"""Forms of the policy and of the guideline."""
+
+from typing import Any
+from zoneinfo import available_timezones
+
+from django import forms
+
+from core.forms import SubmitForm
+from judging.guidelines.models import POLICY_VALUES
+from judging.models import Policy
+from judging.pay.rules import CURRENCIES
+from judging.work.forms import grade_field
+from judging.work.rules import GRADES
+
+GROUPS: dict[str, dict[str, tuple[str, str, str]]] = {  # label, unit, and help of each value
+    "Leases and breaks": {
+        "lease_minutes": ("Lease", "minutes", "How long a batch stays with somebody who does nothing."),
+        "break_minutes": ("Suggest a break after", "minutes", "0: never."),
+    },
+    "Second batches": {
+        "extend_from_mean": (
+            "Suggest a second batch from a mean of",
+            "0 to 4",
+            "Mean relevance of the last five settled pairs of a first batch.",
+        ),
+        "extend_automatically": ("Open it without asking", "", "Otherwise a lead decides under Review."),
+    },
+    "Screening test": {
+        "gate_is_open": ("The screening test is open", "", "Candidates pass it, multiple-choice, before training."),
+        "gate_questions": ("Questions asked", "", "Drawn at random from those written."),
+        "gate_passing": ("Right answers needed", "", ""),
+        "gate_attempts": ("Attempts", "", "After these a lead decides."),
+    },
+    "Exam": {
+        "exam_weights": ("Kappa of the pass rule", "", "How much a near miss counts."),
+        "exam_kappa": ("Least kappa", "-1 to 1", "Of first grades against the truth."),
+        "exam_kappa_low": (
+            "Least lower bound of kappa",
+            "-1 to 1",
+            "Of its 95 % interval; -1 asks for nothing. Needs ten pairs.",
+        ),
+        "exam_bias": (
+            "Most bias",
+            "grades",
+            "How far first grades may be above or below the truth on average; 4 asks for nothing.",
+        ),
+        "exam_levels": (
+            "Levels told apart",
+            "1 to 5",
+            "Between how many levels of the truth grades must rise beyond chance; 1 asks for nothing.",
+        ),
+        "exam_attempts": ("Attempts", "", "The exam and its retakes."),
+    },
+    "Warm-up and gold": {
+        "warm_up": ("Warm-up before a session", "", "Five pairs of known truth over all levels."),
+        "warm_up_hours": ("A session ends after", "hours", "Without a grade."),
+        "gold_percent": ("Gold", "% of pairs shown", "Pairs of known truth, mixed in unseen. 0: none; at most 50."),
+    },
+    "Pay": {
+        "pay_rate": ("Rate", "per hour", "For who has no rate of their own."),
+        "pay_currency": ("Currency", "ISO 4217", ""),
+        "pay_cap_s": ("Most time paid for one judgment", "seconds", ""),
+        "pays_training": ("Training is paid", "", "Tutorial, exam and warm-up count as hours."),
+        "time_zone": ("Time zone", "IANA", "Days and weeks begin by it, such as Asia/Singapore."),
+    },
+    "Alerts": {
+        "alert_from": ("Judgments before anything is raised", "", ""),
+        "alert_kappa": ("Kappa below", "-1 to 1", "Quadratic, against settled relevance or with partners."),
+        "alert_bias": ("Mean bias above", "grades", "Up or down."),
+        "alert_gold": ("Misaligned gold above", "share, 0 to 1", ""),
+        "alert_fast_s": ("Too fast below", "seconds", "For one judgment."),
+        "alert_fast_streak": ("Too fast so often in a row", "", ""),
+        "alert_run": ("The same grade so often in a row", "", ""),
+    },
+}
+LABELS = {name: label for group in GROUPS.values() for name, label in group.items()}
+
+
+class PolicyForm(forms.ModelForm):  # type: ignore[type-arg]
+    """Every value of a policy; the database's own conditions speak as errors of the form."""
+
+    version = forms.IntegerField(widget=forms.HiddenInput, error_messages={"required": "Load the page again."})
+
+    class Meta:
+        model = Policy
+        fields = POLICY_VALUES
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name, (label, unit, help_text) in LABELS.items():
+            field = self.fields[name]
+            field.label, field.help_text = f"{label} ({unit})" if unit else label, help_text
+            if isinstance(field, forms.FloatField):
+                field.widget.attrs["step"] = "any"
+
+    @property
+    def groups(self) -> list[tuple[str, list[forms.BoundField]]]:
+        return [(title, [self[name] for name in names]) for title, names in GROUPS.items()]
+
+    def clean_time_zone(self) -> str:
+        name = str(self.cleaned_data["time_zone"])
+        if name not in available_timezones():
+            raise forms.ValidationError("There is no time zone of this name. One is called Asia/Singapore.")
+        return name
+
+    def clean_pay_currency(self) -> str:
+        letters = str(self.cleaned_data["pay_currency"]).upper()
+        if letters not in CURRENCIES:
+            raise forms.ValidationError("ISO 4217 has no currency of these letters. One is SGD.")
+        return letters
+
+
+class GuidelineForm(SubmitForm):
+    """The text of a version, the line of each grade, and what is new."""
+
+    body = forms.CharField(
+        label="Text, in Markdown",
+        max_length=50_000,
+        widget=forms.Textarea(attrs={"rows": 24, "spellcheck": "true"}),
+        error_messages={"required": "A guideline says something."},
+    )
+    changes = forms.CharField(
+        label="What is new, for those who have read the version before",
+        max_length=2000,
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 3}),
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for grade in GRADES:
+            self.fields[f"level_{grade}"] = forms.CharField(
+                label=f"Grade {grade}",
+                max_length=200,
+                error_messages={"required": f"Say in one line what grade {grade} means."},
+            )
+
+    @property
+    def level_fields(self) -> list[forms.BoundField]:
+        """Best first, as annotators read them."""
+        return [self[f"level_{grade}"] for grade in reversed(GRADES)]
+
+    def draft_values(self) -> dict[str, Any]:
+        cleaned = self.cleaned_data
+        levels = [cleaned[f"level_{grade}"] for grade in GRADES]
+        return {"body": cleaned["body"].replace("\r\n", "\n"), "levels": levels, "changes": cleaned["changes"]}
+
+
+class GradeChoiceForm(SubmitForm):
+    grade = grade_field()
+
+
+class ExampleForm(GradeChoiceForm):
+    query_text = forms.CharField(max_length=1000, error_messages={"required": "Say for which query it is an example."})
+    moment = forms.UUIDField(error_messages={"required": "Choose a clip.", "invalid": "Choose one of the clips."})

@@ -1,0 +1,51 @@
+"""Charts of relevance, and files of charts that stand alone."""
+
+import re
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from core.charts.canvas import Canvas, document
+from judging.figures.charts import Ranked, ranked_chart, shares_chart, standalone_style
+from tests.core.test_charts import elements_of, words
+
+
+def test_shares_fill_the_column_and_nothing_is_drawn_for_none() -> None:
+    chart = shares_chart("Shares", ["1", "2"], [(1, 0, 0, 0, 3), (0, 0, 0, 0, 0)], x_name="rank")
+    zero, four = (elements_of(chart, "rect", css)[-1] for css in ("r0", "r4"))  # the first is the legend's
+    assert float(four.get("height", "")) == pytest.approx(3 * float(zero.get("height", "")), abs=0.2)
+    foot = float(four.get("y", "")) + float(four.get("height", ""))
+    assert foot == pytest.approx(float(zero.get("y", "")), abs=0.2)
+    assert zero[0].text == "1: relevance 0: 1 of 4, 25.0 %"
+    assert len(elements_of(chart, "rect", "r2")) == 1
+
+
+def test_relevance_by_rank_with_similarity() -> None:
+    candidates = [Ranked(1, 4, "settled", 0.5), Ranked(2, None, "dropped", -0.2), Ranked(3, 0, "settled", None)]
+    chart = ranked_chart("A man opens a door.", candidates)
+    assert [bar[0].text for bar in elements_of(chart, "rect")] == ["rank 1: relevance 4", "rank 3: relevance 0"]
+    assert words(chart, "out") == ["×"]
+    dots = [dot[0].text for dot in elements_of(chart, "circle")]
+    assert dots == ["rank 1: similarity 0.500", "rank 2: similarity -0.200"]
+    assert "similarity" not in ranked_chart("None", [Ranked(1, 4, "settled", None)]).inline()
+
+
+def test_a_file_stands_alone() -> None:
+    charts = [("First", ranked_chart("One", [Ranked(1, 2, "settled", 0.5)])), ("Second", Canvas("Two", 700, 10))]
+    file = document("A figure & more", charts, standalone_style())
+    root = ET.fromstring(file)
+    assert file.startswith(b"<?xml")
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    assert float(root.get("width", "")) > 700
+    texts = [element for element in root.iter() if element.get("class") == "heading"]
+    assert [element.text for element in texts] == ["First", "Second"]
+    assert file == document("A figure & more", charts, standalone_style())
+
+
+def test_the_stylesheet_of_files_names_every_colour_itself() -> None:
+    style = standalone_style()
+    assert "var(" not in style
+    assert "@media" not in style
+    classes = set(re.findall(r"svg\.chart \.([\w.-]+)", style))
+    assert {"r0", "r4", "cell", "grid", "axis", "series-1", "line.series-2", "strong", "weak", "few"} <= classes
+    assert "svg.chart .r4 { fill: #2f7d5b; }" in style
