@@ -13,11 +13,12 @@ from django.test import Client
 
 from judging.models import Assignment
 from tests.factories import BatchFactory
-from tests.judging.api.acts import Program, bearer, hold, key, pairs_in_order, refusal, rows, url
+from tests.judging.api.acts import Program, bearer, refusal, url
+from tests.judging.play import pairs_in_order
+from tests.judging.views.acts import hold, key, rows
 
 pytestmark = pytest.mark.django_db
 JSON = "application/json"
-NO_WORDS = "comment: Not a valid string."
 WHOLE = "grade: A grade is a whole number from 0 to 4."
 MALFORMED = "The body is not JSON that can be read."
 LARGE = "A request has at most 64 KB; nothing was read or stored."
@@ -72,50 +73,31 @@ def test_a_grade_that_is_none(program: Program, assignment: Assignment, refused:
 
 
 GIVEN = str(uuid4())
-FIELDS: dict[str, tuple[str, dict[str, Any], str]] = {
+REASONS = "reason: Choose one of broken, unreadable, offensive."
+FIELDS: dict[str, tuple[str, dict[str, Any], str]] = {  # the name of the endpoint, the body, the message
     "nothing": ("judgment", {}, "grade: This field is required."),
-    "no grade": ("judgment", {"key": GIVEN}, "grade: This field is required."),
     "null for a grade": ("judgment", {"grade": None, "key": GIVEN}, "grade: This field may not be null."),
     "no key": ("judgment", {"grade": 3}, "key: This field is required."),
-    "a key that is no UUID": ("judgment", {"grade": 3, "key": "17"}, "key: Must be a valid UUID."),
-    "a number for a key": ("judgment", {"grade": 3, "key": 17}, "key: Must be a valid UUID."),
-    "true for a key": ("judgment", {"grade": 3, "key": True}, "key: Must be a valid UUID."),
-    "a time in words": (
-        "judgment",
-        {"grade": 3, "key": GIVEN, "active_ms": "9"},
-        "active_ms: A valid integer is required.",
-    ),
-    "a time below nothing": (
-        "judgment",
-        {"grade": 3, "key": GIVEN, "active_ms": -1},
-        "active_ms: Ensure this value is greater than or equal to 0.",
-    ),
-    "a field unknown": ("judgment", {"grade": 3, "key": GIVEN, "seat": 2}, "There is no field 'seat' here."),
-    "a long name": ("judgment", {"grade": 3, "key": GIVEN, "x" * 999: 2}, f"There is no field '{'x' * 40}' here."),
-    "a comment that is a number": (
-        "judgment",
-        {"grade": 3, "key": GIVEN, "comment": 3},
-        "comment: Not a valid string.",
-    ),
-    "a long comment": (
-        "judgment",
-        {"grade": 3, "key": GIVEN, "comment": "x" * 2001},
-        "comment: Ensure this field has no more than 2000 characters.",
-    ),
-    "a comment with a NUL": (
-        "judgment",
-        {"grade": 3, "key": GIVEN, "comment": "a\0b"},
-        "comment: Null characters are not allowed.",
-    ),
-    "half a character": (
-        "judgment",
-        {"grade": 3, "key": GIVEN, "comment": "\ud800"},
-        "comment: Surrogate characters are not allowed: U+D800.",
-    ),
     "no reason": ("flag", {}, "reason: This field is required."),
-    "a reason unknown": ("flag", {"reason": "boring"}, "reason: Choose one of broken, unreadable, offensive."),
-    "a reason that is a list": ("flag", {"reason": ["broken"]}, "reason: Choose one of broken, unreadable, offensive."),
+    "a reason unknown": ("flag", {"reason": "boring"}, REASONS),
+    "a reason that is a list": ("flag", {"reason": ["broken"]}, REASONS),
     "a field for what takes none": ("heartbeat", {"minutes": 90}, "There is no field 'minutes' here."),
+}
+VALUES: dict[str, tuple[dict[str, Any], str]] = {  # beside a good grade and key
+    "a key that is no UUID": ({"key": "17"}, "key: Must be a valid UUID."),
+    "a number for a key": ({"key": 17}, "key: Must be a valid UUID."),
+    "true for a key": ({"key": True}, "key: Must be a valid UUID."),
+    "a time in words": ({"active_ms": "9"}, "active_ms: A valid integer is required."),
+    "a time below nothing": ({"active_ms": -1}, "active_ms: Ensure this value is greater than or equal to 0."),
+    "a field unknown": ({"seat": 2}, "There is no field 'seat' here."),
+    "a long name": ({"x" * 999: 2}, f"There is no field '{'x' * 40}' here."),
+    "a comment that is a number": ({"comment": 3}, "comment: Not a valid string."),
+    "a long comment": ({"comment": "x" * 2001}, "comment: Ensure this field has no more than 2000 characters."),
+    "a comment with a NUL": ({"comment": "a\0b"}, "comment: Null characters are not allowed."),
+    "half a character": ({"comment": "\ud800"}, "comment: Surrogate characters are not allowed: U+D800."),
+}
+FIELDS |= {
+    name: ("judgment", {"grade": 3, "key": GIVEN, **values}, message) for name, (values, message) in VALUES.items()
 }
 
 
@@ -168,29 +150,19 @@ def test_bodies(assignment: Assignment, refused: Refusal, case: str, credential:
         status, code, message = 401, "not_authenticated", "Authentication credentials were not provided."
     if code == "unsupported_media_type":
         message = f'Unsupported media type "{kind}" in request.'
-    refused(
-        lambda: client.post(url("judgment", pairs_in_order(assignment)[0]), body, content_type=kind),
-        status,
-        code,
-        message,
-    )
+    target = url("judgment", pairs_in_order(assignment)[0])
+    refused(lambda: client.post(target, body, content_type=kind), status, code, message)
 
 
-@pytest.mark.parametrize("charset", ["rot13", "hex", "utf-16", "nonsense", "idna"])
-def test_the_charset_named_does_not_matter(program: Program, assignment: Assignment, charset: str) -> None:
-    body = json.dumps({"grade": 3, "key": str(key(assignment, pairs_in_order(assignment)[0]))})
-    kind = f"{JSON}; charset={charset}"
-    answer = program.client.generic("POST", url("judgment", pairs_in_order(assignment)[0]), body, content_type=kind)
-    assert answer.status_code == 200 or refusal(answer)[0] == 400
-
-
-def test_64_kb_are_taken(program: Program, assignment: Assignment) -> None:
-    body = json.dumps({"grade": 3, "key": str(key(assignment, pairs_in_order(assignment)[0]))})
-    content = body.ljust(64 * 1024)
-    assert (
-        program.client.post(url("judgment", pairs_in_order(assignment)[0]), content, content_type=JSON).status_code
-        == 200
-    )
+@pytest.mark.parametrize("charset", ["rot13", "hex", "utf-16", "nonsense", "idna", None])
+def test_the_charset_named_does_not_matter_and_64_kb_are_taken(
+    program: Program, assignment: Assignment, charset: str | None
+) -> None:
+    pair = pairs_in_order(assignment)[0]
+    body = json.dumps({"grade": 3, "key": str(key(assignment, pair))}).ljust(64 * 1024)
+    kind = f"{JSON}; charset={charset}" if charset else JSON
+    answer = program.client.generic("POST", url("judgment", pair), body, content_type=kind)
+    assert answer.status_code == 200 or (charset and refusal(answer)[0] == 400)
 
 
 @pytest.mark.parametrize("made_for", ["another pair", "another assignment", "the time after a grade"])

@@ -19,16 +19,11 @@ from judging.guidelines.services import (
 from judging.models import GateAttempt, GuidelineConfirmation, GuidelineDraft
 from judging.projects.policies import Example, guideline_in_force, guideline_publish, policy_publish
 from judging.work.selectors.assignments import readiness
-from tests.factories import NOW, MembershipFactory, MomentFactory, ProjectFactory, annotator, lead
+from tests.factories import NOW, MembershipFactory, MomentFactory, annotator, lead
 from tests.judging.settings import screening_attempt, screening_question
 
 pytestmark = pytest.mark.django_db
 LEVELS = ["zero", "one", "two", "three", "four"]
-
-
-@pytest.fixture
-def project() -> Project:
-    return ProjectFactory()  # type: ignore[no-any-return]
 
 
 @pytest.fixture

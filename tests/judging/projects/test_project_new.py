@@ -37,19 +37,14 @@ def test_whoever_makes_it_leads_it(role: object) -> None:
     person = role(ProjectFactory())  # type: ignore[operator]
     corpus = imported(person)
     assert f"over {corpus.name}" in signed_in(person).get(reverse("annotation:corpora")).content.decode()
+    page = signed_in(person).get(reverse("annotation:import", args=[CorpusImport.objects.get().uuid])).content.decode()
+    assert f"Make a project over {corpus.name}" in page and url(corpus) in page
     answer = signed_in(person).post(url(corpus), {"name": " Winter "}, follow=True)
     new_project = Project.objects.get(name="Winter")
     assert answer.redirect_chain[-1][0] == reverse("annotation:corpus", args=[new_project.uuid])
     assert (new_project.dataset.corpus, new_project.queries.count()) == (corpus, 0)
     assert (new_project.memberships.get().user, new_project.memberships.get().role) == (person, "lead")
     assert new_project.audit_events.get(action="project.create").actor == person
-
-
-def test_the_import_leads_on_to_it() -> None:
-    person = lead(ProjectFactory())
-    corpus = imported(person)
-    page = signed_in(person).get(reverse("annotation:import", args=[CorpusImport.objects.get().uuid])).content.decode()
-    assert f"Make a project over {corpus.name}" in page and url(corpus) in page
 
 
 def test_only_over_a_corpus_within_reach() -> None:

@@ -95,19 +95,6 @@ def test_an_unseen_alert_shows_figures_of_one_instant(project: Project, client: 
     assert "12, where the policy says 6; computed when the annotator had 12 final judgments." in page
 
 
-def test_every_alert_can_be_true_of_its_base(project: Project) -> None:
-    """Counts of judgments in a row never exceed the judgments they are counted in, however the work goes on."""
-    policy_publish(project=project, actor=None, alert_fast_streak=6, alert_fast_s=5.0)
-    one = annotator(project)
-    for number in range(1, 5):
-        judged(project, one, annotator(project), grades=[[3] * 6, NEAR])
-        quality_compute(project_id=project.pk, now=NOW)
-        if number == 3:
-            alert_see(alert=QualityAlert.objects.get(annotator=one, kind="run"), lead=lead(project))
-        rows = QualityAlert.objects.filter(annotator=one, kind__in=["run", "fast"]).values_list("value", "judgments")
-        assert rows and all(value <= judgments for value, judgments in rows)
-
-
 def test_an_alert_looked_at_keeps_the_figures_it_was_looked_at_with(project: Project) -> None:
     one = annotator(project)
     judged(project, one, annotator(project), grades=[[3] * 6, NEAR])
