@@ -80,18 +80,13 @@ FIELDS: dict[str, tuple[str, dict[str, Any], str]] = {  # the name of the endpoi
     "no key": ("judgment", {"grade": 3}, "key: This field is required."),
     "no reason": ("flag", {}, "reason: This field is required."),
     "a reason unknown": ("flag", {"reason": "boring"}, REASONS),
-    "a reason that is a list": ("flag", {"reason": ["broken"]}, REASONS),
     "a field for what takes none": ("heartbeat", {"minutes": 90}, "There is no field 'minutes' here."),
 }
 VALUES: dict[str, tuple[dict[str, Any], str]] = {  # beside a good grade and key
     "a key that is no UUID": ({"key": "17"}, "key: Must be a valid UUID."),
-    "a number for a key": ({"key": 17}, "key: Must be a valid UUID."),
-    "true for a key": ({"key": True}, "key: Must be a valid UUID."),
-    "a time in words": ({"active_ms": "9"}, "active_ms: A valid integer is required."),
     "a time below nothing": ({"active_ms": -1}, "active_ms: Ensure this value is greater than or equal to 0."),
     "a field unknown": ({"seat": 2}, "There is no field 'seat' here."),
     "a long name": ({"x" * 999: 2}, f"There is no field '{'x' * 40}' here."),
-    "a comment that is a number": ({"comment": 3}, "comment: Not a valid string."),
     "a long comment": ({"comment": "x" * 2001}, "comment: Ensure this field has no more than 2000 characters."),
     "a comment with a NUL": ({"comment": "a\0b"}, "comment: Null characters are not allowed."),
     "half a character": ({"comment": "\ud800"}, "comment: Surrogate characters are not allowed: U+D800."),
@@ -114,7 +109,6 @@ KEY = f'"key": "{GIVEN}"'
 BODIES: dict[str, tuple[bytes, str, int, str, str]] = {
     "empty": (b"", JSON, 422, "invalid", "grade: This field is required."),
     "cut off": (b'{"grade": 3', JSON, 400, "malformed", MALFORMED),
-    "no JSON": (b"grade=3", JSON, 400, "malformed", MALFORMED),
     "a grade twice": (f'{{"grade": 1, "grade": 4, {KEY}}}'.encode(), JSON, 400, "malformed", MALFORMED),
     "NaN": (f'{{"grade": NaN, {KEY}}}'.encode(), JSON, 400, "malformed", MALFORMED),
     "too many digits": (b'{"grade": ' + b"9" * 5000 + b"}", JSON, 400, "malformed", MALFORMED),
@@ -122,15 +116,11 @@ BODIES: dict[str, tuple[bytes, str, int, str, str]] = {
     "UTF-16": ('{"grade": 3}'.encode("utf-16"), JSON, 400, "malformed", MALFORMED),
     "too deep": (b"[" * 60_000, JSON, 400, "malformed", MALFORMED),
     "a list": (b"[3]", JSON, 422, "invalid", "Send a JSON object."),
-    "a number": (b"3", JSON, 422, "invalid", "Send a JSON object."),
-    "null": (b"null", JSON, 422, "invalid", "Send a JSON object."),
     "a form": (b"grade=3", "application/x-www-form-urlencoded", 415, "unsupported_media_type", ""),
-    "a form in parts": (b"--x--", "multipart/form-data; boundary=x", 415, "unsupported_media_type", ""),
     "text": (b'{"grade": 3}', "text/plain", 415, "unsupported_media_type", ""),
     "64 KB and a byte": (b" " * (64 * 1024 + 1), JSON, 413, "too_large", LARGE),
     "10 MB": (b" " * (10 * 2**20), JSON, 413, "too_large", LARGE),
     "10 MB of a form": (b"x" * (10 * 2**20), "application/x-www-form-urlencoded", 413, "too_large", LARGE),
-    "10 MB in parts": (b"x" * (10 * 2**20), "multipart/form-data; boundary=x", 413, "too_large", LARGE),
 }
 
 

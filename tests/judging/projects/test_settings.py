@@ -106,7 +106,6 @@ class TestConfirming:
         assert "I have read this version" not in page_of(client, "guideline", project)
         assert client.post(url("assignment-take", project)).headers["Location"] == url("pair-next", project)
 
-    @pytest.mark.parametrize("version", ["1", "", "two", "9" * 40])
     def test_an_old_page_confirms_nothing(self, project: Project) -> None:
         person = annotator(project)
         guideline_publish(project=project, actor=None, body="# Two", levels=LEVELS)
@@ -199,7 +198,6 @@ class TestScreening:
         client.post(url("gate-start", project))
         assert GateAttempt.objects.count() == 1
 
-    @pytest.mark.parametrize("last", ["", "3", "-1", "x", "9" * 30])
     def test_a_bad_answer_keeps_the_others(self, project: Project, person: User) -> None:
         client = logged_in(person)
         client.post(url("gate-start", project))

@@ -9,15 +9,13 @@ from django.test import Client
 
 from accounts.models import Project, User
 from core.models import AuditEvent
-from judging.models import Assignment, Batch, BatchReview, Policy
+from judging.models import Batch, BatchReview, Policy
 from judging.review import services, views
-from judging.work.services.batches import batch_extend, batch_review
+from judging.work.services.batches import batch_review
 from tests.conftest import Messages
 from tests.factories import (
-    AssignmentFactory,
     BatchFactory,
     CandidateFactory,
-    FlagFactory,
     JudgmentFactory,
     PairFactory,
     admin,
@@ -25,7 +23,7 @@ from tests.factories import (
     lead,
     triggers_asleep,
 )
-from tests.judging.play import judge_round, take
+from tests.judging.play import take
 from tests.judging.views.acts import HTMX, url
 
 pytestmark = pytest.mark.django_db
@@ -86,16 +84,6 @@ class TestQueue:
         assert "3 candidates: 1 settled, 1 dropped, 1 withdrawn" in text
         assert re.findall(r'data-became>(?:<b>|<span class="state )(\w+)', text) == ["0", "dropped", "withdrawn"]
 
-    def test_grades_and_words_behind_each_bar(self, lead_client: Client, project: Project) -> None:
-        batch = BatchFactory(query__project=project, pairs=1)
-        FlagFactory(assignment=AssignmentFactory(batch=batch), comment="It stays black.")
-        Assignment.objects.update(state="returned", ended_at=batch.created_at)
-        judge_round(batch, [0], [4])
-        judge_round(batch, [3], [3])
-        text = lead_client.get(url("review-queue", project)).content.decode()
-        assert re.findall(r'grade grade-(\d)"', text) == ["0", "4", "3", "3"]
-        assert "It stays black." in text
-
     @pytest.mark.parametrize(("person", "decides"), [(lead, True), (admin, False)])
     def test_admins_look_and_leads_decide(
         self, client: Client, project: Project, person: Callable[[Project], User], decides: bool
@@ -116,18 +104,6 @@ class TestQueue:
         text = lead_client.get(url("review-queue", project)).content.decode()
         assert "but no candidate lies beyond them" in text
         assert 'disabled title="No candidate is left for a second batch."' in text
-
-    def test_ones_own_last_decisions_can_still_be_taken_back(self, lead_client: Client, project: Project) -> None:
-        mine, begun, hers = waiting(project), waiting(project), waiting(project)
-        person = project.memberships.get(role="lead").user
-        batch_review(batch=mine, extend=False, lead=person)
-        batch_review(batch=hers, extend=False, lead=lead(project))
-        batch_review(batch=begun, extend=True, lead=person)
-        second = batch_extend(batch_id=begun.pk)
-        assert second is not None
-        take(second, annotator(project))
-        text = lead_client.get(url("review-queue", project)).content.decode()
-        assert re.findall(r'<article class="decided" id="case-([^"]+)"', text) == [str(mine.uuid)]
 
     @pytest.mark.parametrize("cases", [1, 4])
     def test_as_many_statements_for_many_cases_as_for_one(  # type: ignore[no-untyped-def]
@@ -171,12 +147,6 @@ class TestDecision:
         assert case_ids_on(answer) == [str(behind.uuid)]
         assert f'name="after" value="{behind.uuid}"' in text
         assert '<b id="waiting" hx-swap-oob="true">2</b>' in text
-
-    @pytest.mark.parametrize("is_named", [False, True])
-    def test_nothing_is_behind(self, lead_client: Client, project: Project, is_named: bool) -> None:
-        batch = waiting(project)
-        answer = decide(lead_client, batch, "close", **({"after": batch.uuid} if is_named else {}))
-        assert (answer.status_code, case_ids_on(answer)) == (200, [])
 
     def test_the_second_lead_reads_who_decided(self, lead_client: Client, project: Project) -> None:
         batch, behind = waiting(project), waiting(project)

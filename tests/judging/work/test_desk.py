@@ -1,7 +1,6 @@
 """The annotator's desk, the last look at a batch, presence, own grades and the guideline."""
 
 import re
-from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
@@ -12,8 +11,10 @@ from accounts.models import Membership
 from core import clock
 from judging.models import Assignment, Batch, Flag
 from judging.work.rules import LEAVING
+from judging.work.selectors.assignments import work_done
 from judging.work.services.judgments import flag_withdraw
-from tests.factories import NOW, BatchFactory, ProjectFactory, annotator
+from tests.factories import NOW, BatchFactory, MembershipFactory, ProjectFactory, annotator
+from tests.judging import play
 from tests.judging.play import flag, judge, pairs_by_rank, pairs_in_order
 from tests.judging.views.acts import HTMX, end, grade, grade_all, lapse, rows, url
 
@@ -121,32 +122,22 @@ def test_giving_back(browser: Client, open_assignment: Assignment) -> None:
     assert again.headers["Location"] == url("desk", open_assignment.project)
 
 
-class TestPresence:
-    def test_a_heartbeat_starts_the_lease_anew(self, browser: Client, open_assignment: Assignment) -> None:
-        Assignment.objects.update(expires_at=timezone.now() + timedelta(minutes=1))
-        answer = browser.post(url("heartbeat", open_assignment.project))
-        assert (answer.status_code, answer.content) == (204, b"")
-        open_assignment.refresh_from_db()
-        assert open_assignment.expires_at > timezone.now() + timedelta(minutes=19)
-
-    @pytest.mark.parametrize("ending", [lapse, end])
-    def test_a_heartbeat_does_not_revive(
-        self, browser: Client, open_assignment: Assignment, ending: Callable[[Assignment], None]
-    ) -> None:
+def test_presence(browser: Client, open_assignment: Assignment) -> None:
+    """Leaving keeps the batch for a moment, a heartbeat for the whole lease, and nothing revives it."""
+    answer = browser.post(url("leave", open_assignment.project))
+    assert (answer.status_code, answer.content) == (204, b"")
+    open_assignment.refresh_from_db()
+    assert timedelta(seconds=80) < open_assignment.expires_at - clock.now() <= LEAVING
+    answer = browser.post(url("heartbeat", open_assignment.project))
+    assert (answer.status_code, answer.content) == (204, b"")
+    open_assignment.refresh_from_db()
+    assert open_assignment.expires_at > timezone.now() + timedelta(minutes=19)
+    for ending in (lapse, end):
         ending(open_assignment)
         before = rows()
-        answer = browser.post(url("heartbeat", open_assignment.project), headers=HTMX)
-        assert answer.status_code == 409
-        assert rows() == before
-
-    def test_leaving_keeps_it_for_a_moment(self, browser: Client, open_assignment: Assignment) -> None:
-        answer = browser.post(url("leave", open_assignment.project))
-        assert (answer.status_code, answer.content) == (204, b"")
-        open_assignment.refresh_from_db()
-        assert open_assignment.state == "open"
-        assert timedelta(seconds=80) < open_assignment.expires_at - clock.now() <= LEAVING
-        end(open_assignment)
+        assert browser.post(url("heartbeat", open_assignment.project), headers=HTMX).status_code == 409
         assert browser.post(url("leave", open_assignment.project)).status_code == 204
+        assert rows() == before
 
 
 class TestOwnGrades:
@@ -186,3 +177,19 @@ def test_guideline_shows_the_version_in_force_and_runs_no_html(browser: Client, 
     page = browser.get(url("guideline", open_assignment.project)).content.decode()
     assert "Version 2" in page and "<h1>Two</h1>" in page
     assert "<script>alert" not in page
+
+
+def test_work_of_one_person_and_project_and_of_today() -> None:
+    """Grades count before their batch is finished."""
+    here, begun, elsewhere = BatchFactory(pairs=3), BatchFactory(pairs=3), BatchFactory(pairs=2)
+    person = annotator(here.project)
+    of_here = {"project": here.project, "annotator": person, "since": NOW}
+    assert work_done(**of_here) == {"batches": 0, "judgments": 0, "today": 0}
+    judge(here, [1, 2, 3], person, now=NOW - timedelta(days=1))
+    judge(here, [1, 2, 3])
+    for batch in (begun, elsewhere):
+        MembershipFactory(project=batch.project, user=person)
+    judge(elsewhere, [4, 4], person, now=NOW - timedelta(days=1))
+    play.grade(play.take(begun, person), [1, 2])
+    assert work_done(**of_here) == {"batches": 1, "judgments": 3, "today": 0}
+    assert work_done(**{**of_here, "project": begun.project}) == {"batches": 0, "judgments": 2, "today": 2}

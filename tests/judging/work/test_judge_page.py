@@ -195,12 +195,3 @@ class TestFlag:
             answer = browser.post(url("flag-withdraw", first))
             assert (answer.status_code, answer.headers["Location"]) == (302, url("pair", first))
         assert Flag.objects.get().withdrawn_at is not None
-
-    def test_htmx(self, browser: Client, open_assignment: Assignment) -> None:
-        first, second, _ = pairs_in_order(open_assignment)
-        body = browser.post(url("flag-set", first), {"reason": "offensive"}, headers=HTMX).content.decode().strip()
-        assert body.startswith('<section id="pair"')
-        assert url("judgment-create", second) in body and 'value="1" max="3"' in body
-        body = browser.post(url("flag-withdraw", first), headers=HTMX).content.decode()
-        assert url("judgment-create", first) in body and 'value="0" max="3"' in body
-        assert "You flagged this pair" not in body
