@@ -64,9 +64,7 @@ def refused(caplog: pytest.LogCaptureFixture) -> Refusal:
 
 
 @pytest.mark.parametrize(
-    "grade",
-    ["3", "", "two", 3.0, 2.5, -0.0, True, False, -1, 5, 17, 10**30, [3], [], {"grade": 3}, "3\0"],
-    ids=repr,
+    "grade", ["3", "", "two", 3.0, 2.5, -0.0, True, False, -1, 5, 17, 10**30, [3], [], {"grade": 3}, "3\0"], ids=repr
 )
 def test_a_grade_that_is_none(program: Program, assignment: Assignment, refused: Refusal, grade: Any) -> None:
     refused(lambda: program.grade(assignment, pairs_in_order(assignment)[0], grade), 422, "invalid", WHOLE)
@@ -145,9 +143,7 @@ def test_bodies(assignment: Assignment, refused: Refusal, case: str, credential:
 
 
 @pytest.mark.parametrize("charset", ["rot13", "hex", "utf-16", "nonsense", "idna", None])
-def test_the_charset_named_does_not_matter_and_64_kb_are_taken(
-    program: Program, assignment: Assignment, charset: str | None
-) -> None:
+def test_neither_charset_nor_64_kb_matter(program: Program, assignment: Assignment, charset: str | None) -> None:
     pair = pairs_in_order(assignment)[0]
     body = json.dumps({"grade": 3, "key": str(key(assignment, pair))}).ljust(64 * 1024)
     kind = f"{JSON}; charset={charset}" if charset else JSON

@@ -194,9 +194,7 @@ def test_every_endpoint_asks_who_somebody_is_as_all_do() -> None:
         ("options", "/api/v1/projects/", (405, "method_not_allowed")),
     ],
 )
-def test_what_is_no_endpoint_is_refused_in_the_same_shape(
-    method: str, path: str, status_and_code: tuple[int, str]
-) -> None:
+def test_what_is_no_endpoint_is_refused_alike(method: str, path: str, status_and_code: tuple[int, str]) -> None:
     assert refusal(getattr(program(UserFactory()), method)(path)) == status_and_code
 
 

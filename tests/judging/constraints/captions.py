@@ -38,10 +38,7 @@ REFUSED: Refused = {
     "caption_review_decision_is_known": change(review, decision="maybe"),
 }
 MORE: More = {
-    "append-only": {
-        "prompts do not change": change(prompt, text="Other words."),
-        "prompts stay": deletion(prompt),
-    },
+    "append-only": {"prompts do not change": change(prompt, text="Other words."), "prompts stay": deletion(prompt)},
     "accepted or edited": {
         "a query comes from a caption that serves": adding(
             QueryFactory, caption=partial(CaptionFactory, state="in_review", failed=["name"])

@@ -32,6 +32,6 @@ MORE: More = {
         "ranks are frozen by the batch": change(frozen_candidate, rank=9),
         "similarity is frozen by the batch": change(frozen_candidate, similarity=0.1),
         "candidates of a batch stay": deletion(frozen_candidate),
-    },
+    }
 }
 TRIGGERS = {"candidate_is_frozen"}

@@ -36,10 +36,5 @@ KEPT: dict[str, Prepare] = {
     f"a ready release keeps its {field}": change(ready, **{field: value})
     for field, value in {**OTHER_VALUES, "state": "preparing"}.items()
 }
-MORE: More = {
-    "rows of judging_release are kept": {
-        **KEPT,
-        "a ready release is not deleted": deletion(ready),
-    },
-}
+MORE: More = {"rows of judging_release are kept": {**KEPT, "a ready release is not deleted": deletion(ready)}}
 TRIGGERS = {"release_ready_is_kept"}

@@ -115,6 +115,6 @@ MORE: More = {
     "are not tested against": {
         f"scores of another {name} are not tested against each other": of_another(name)
         for name in ("release", "split", "metric", "convention", "gain")
-    },
+    }
 }
 TRIGGERS = {"score_test_is_of_one_measure"}

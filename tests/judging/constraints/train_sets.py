@@ -22,5 +22,5 @@ MORE: More = {
     "train_set_done_has_its_files": {
         f"a finished training set has its {field}": change(finished_set, **{field: value})
         for field, value in {**dict.fromkeys(FILES, ""), "finished_at": None}.items()
-    },
+    }
 }

@@ -66,7 +66,7 @@ class TestCandidates:
         assert rows() == before
         assert list(Query.objects.order_by("pk").values_list("text", flat=True)) == texts
 
-    def test_one_before_freezing_says_that_the_ranking_is_stale(
+    def test_one_before_freezing_makes_the_ranking_stale(
         self, project: Project, person: User, messages: Messages
     ) -> None:
         caption_row = reviewed(project, person, "Ross waves")

@@ -71,16 +71,11 @@ class TestOverTheSameCorpus:
         assert (project.dataset.similarity, project.registration_is_open) == ("bow", False)
         assert not (project.queries.exists() or project.query_sets.exists() or project.known_pairs.exists())
 
-    def test_people_and_work_stay(self, source: Project) -> None:
-        person = UserFactory()
-        project = copied(source, with_queries=True, leads=[person])
-        assert [(member.user, member.role) for member in project.memberships.all()] == [(person, "lead")]
-        assert not project.batches.exists()
-        assert not project.queries.filter(candidates__isnull=False).exists()
-
     def test_queries_with_their_sets_and_the_tutorial(self, source: Project) -> None:
         person = UserFactory()
-        project = copied(source, with_queries=True, actor=person)
+        project = copied(source, with_queries=True, actor=person, leads=[person])
+        assert [(member.user, member.role) for member in project.memberships.all()] == [(person, "lead")]
+        assert not (project.batches.exists() or project.queries.filter(candidates__isnull=False).exists())
         fields = ("number", "text", "split", "caption", "query_set__name", "judged_as__number")
         assert set(project.queries.values_list(*fields)) == set(source.queries.values_list(*fields))
         assert not project.queries.exclude(judged_as__project=project).filter(judged_as__isnull=False).exists()

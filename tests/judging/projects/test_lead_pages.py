@@ -151,9 +151,7 @@ def test_grades_of_a_batch_by_number_and_the_whole_history(lead_client: Client, 
     assert f'<span class="hint">{number}</span>' in page
 
 
-def test_a_release_is_made_and_downloaded(
-    lead_client: Client, project: Project, messages: Messages, encoder: object
-) -> None:
+def test_a_release_and_its_download(lead_client: Client, project: Project, messages: Messages, encoder: object) -> None:
     batch = finished_batch(project)
     for pair in batch.pairs.all():
         CaptionFactory(moment=pair.candidate.moment)

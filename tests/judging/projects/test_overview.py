@@ -139,9 +139,7 @@ class TestForecast:
         # 20 pairs and what the paper saw: 1.47 batches, 2.36 grades a pair
         assert overview_of(project).finish.judgments == 70
 
-    def test_nothing_to_judge_yet_nobody_who_judges_then_nothing_left(
-        self, lead_client: Client, project: Project
-    ) -> None:
+    def test_nothing_yet_then_nobody_judges_then_nothing_left(self, lead_client: Client, project: Project) -> None:
         page = lead_client.get(url("overview", project)).content.decode()
         assert "Nothing to judge yet" in page and "No batch is open yet" in page
         batch = BatchFactory(query__project=project, state="done")

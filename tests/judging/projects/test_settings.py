@@ -42,9 +42,7 @@ class TestGuidelineEditor:
         assert "<h1>Two</h1>" in page_of(lead_client, "guideline", project)
 
     @pytest.mark.parametrize("headers", [{}, HTMX])
-    def test_a_preview_runs_no_html_and_keeps_nothing(
-        self, lead_client: Client, project: Project, headers: dict[str, str]
-    ) -> None:
+    def test_a_preview_runs_no_html(self, lead_client: Client, project: Project, headers: dict[str, str]) -> None:
         form = guideline_form(body="# Seen\n<script>alert(1)</script>", level_0="")
         answer = lead_client.post(url("guideline-preview", project), form, headers=headers)
         body = answer.content.decode()
@@ -216,9 +214,7 @@ class TestScreening:
         ]
         assert statuses == [200, 404]
 
-    def test_the_lead_sees_how_questions_and_people_did(
-        self, lead_client: Client, project: Project, person: User
-    ) -> None:
+    def test_leads_see_how_questions_and_people_did(self, lead_client: Client, project: Project, person: User) -> None:
         question = project.gate_questions.first()
         assert question is not None
         screening_attempt(person, [question], answers=[0], score=1, answered_at=timezone.now())
@@ -233,9 +229,7 @@ class TestScreeningQuestions:
         options = {"option_0": "a", "option_1": "", "option_2": "b", "correct": 2}
         return {"moment": moment.uuid, "description": "What?", **options, **values}
 
-    def test_empty_options_are_left_out_and_the_right_one_stays_right(
-        self, lead_client: Client, project: Project
-    ) -> None:
+    def test_empty_options_are_left_out_and_the_right_one_stays(self, lead_client: Client, project: Project) -> None:
         assert lead_client.post(url("gate-question-create", project), self.form(project)).status_code == 302
         question = project.gate_questions.get()
         assert (question.options, question.correct) == (["a", "b"], 1)
@@ -255,9 +249,7 @@ class TestScreeningQuestions:
             ({"moment": ""}, "Choose a clip."),
         ],
     )
-    def test_what_is_no_question(
-        self, lead_client: Client, project: Project, values: dict[str, object], message: str
-    ) -> None:
+    def test_no_question(self, lead_client: Client, project: Project, values: dict[str, object], message: str) -> None:
         answer = lead_client.post(url("gate-question-create", project), self.form(project, **values))
         assert answer.status_code == 422
         assert message in answer.content.decode()
@@ -265,9 +257,7 @@ class TestScreeningQuestions:
 
 
 class TestPolicy:
-    def test_saving_makes_a_version_and_the_audit_says_only_what_changed(
-        self, lead_client: Client, project: Project
-    ) -> None:
+    def test_saving_makes_a_version_and_audits_only_what_changed(self, lead_client: Client, project: Project) -> None:
         lead_client.post(url("policy-publish", project), policy_form(project))
         assert project.policies.count() == 1
         changes = {"pay_currency": "EUR", "time_zone": "Europe/Berlin", "extend_automatically": True}
@@ -292,9 +282,7 @@ class TestPolicy:
             ({"exam_weights": "cubic"}, "Select a valid choice."),
         ],
     )
-    def test_what_is_no_policy(
-        self, lead_client: Client, project: Project, values: dict[str, str], message: str
-    ) -> None:
+    def test_no_policy(self, lead_client: Client, project: Project, values: dict[str, str], message: str) -> None:
         answer = lead_client.post(url("policy-publish", project), policy_form(project, **values))
         assert answer.status_code == 422
         assert message in answer.content.decode()

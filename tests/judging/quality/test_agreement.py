@@ -178,14 +178,7 @@ def test_resamples_without_kappa_are_left_out_and_counted() -> None:
     assert 300 < interval.undefined < 420
 
 
-@pytest.mark.parametrize(
-    ("a", "b"),
-    [
-        ([], []),
-        ([2] * 30, [2] * 30),
-        (noisy(FEWEST_PAIRS - 1, seed=1)),
-    ],
-)
+@pytest.mark.parametrize(("a", "b"), [([], []), ([2] * 30, [2] * 30), (noisy(FEWEST_PAIRS - 1, seed=1))])
 def test_no_interval_without_enough_to_draw_from(a: list[int], b: list[int]) -> None:
     assert kappa_interval(a, b, Weights.LINEAR, seed=1) is None
 
@@ -216,11 +209,7 @@ PARTNERS = {7: {"a": 0, "b": 1, "c": 0, "d": 1}, 3: {"a": 0, "b": 1, "c": 1, "d"
 
 def test_pairwise_by_hand() -> None:
     """7 and 3 agree on 3 of 4 with a chance of 1/2; 9 shares one grade with each, without a kappa; 5 shares nothing."""
-    assert partner_kappas(PARTNERS, Weights.UNWEIGHTED) == {
-        (7, 3): pytest.approx(0.5),
-        (7, 9): None,
-        (3, 9): None,
-    }
+    assert partner_kappas(PARTNERS, Weights.UNWEIGHTED) == {(7, 3): pytest.approx(0.5), (7, 9): None, (3, 9): None}
     by_annotator, cohort = mean_pairwise_kappa(PARTNERS, Weights.UNWEIGHTED)
     assert by_annotator == {
         7: (pytest.approx(0.5), 1, 1),

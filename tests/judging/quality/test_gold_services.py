@@ -172,9 +172,7 @@ class TestUnnoticed:
         assert len(given_in(open_assignment)[0]) == 6
         assert final_grades(project=open_assignment.project, annotator=open_assignment.annotator).count() == 6
 
-    def test_its_clip_stays_in_sight_after_the_rest_is_given_back(
-        self, open_assignment: Assignment, gold: Pair
-    ) -> None:
+    def test_its_clip_stays_in_sight_after_the_rest_is_returned(self, open_assignment: Assignment, gold: Pair) -> None:
         give(open_assignment, gold, 2)
         assignment_return(project=open_assignment.project, annotator=open_assignment.annotator, now=NOW)
         preview = gold.candidate.moment.preview_uuid

@@ -56,9 +56,7 @@ class TestQueue:
         assert text.count('class="bar relevance-4"') == text.count('class="bar relevance-1"') == 2
         assert '<b id="waiting">2</b>' in text
 
-    def test_oldest_first_and_no_more_than_fit(
-        self, lead_client: Client, project: Project, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_the_oldest_that_fit(self, lead_client: Client, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(views, "CASES", 2)
         batches = [waiting(project) for _ in range(3)]
         page = lead_client.get(url("review-queue", project))

@@ -232,9 +232,7 @@ def test_state(
 
 
 @pytest.mark.parametrize("name", ["judgment-create", "flag-set", "flag-withdraw"])
-def test_an_address_that_names_nothing(
-    browser: Client, open_assignment: Assignment, refused: Refusal, kind: str, name: str
-) -> None:
+def test_no_such_address(browser: Client, open_assignment: Assignment, refused: Refusal, kind: str, name: str) -> None:
     target = url(name, open_assignment).replace(str(open_assignment.uuid), "17\0")
     refused(lambda: browser.post(target, {"grade": 3}, headers=HEADERS[kind]), 404, "There is nothing here")
 

@@ -104,9 +104,7 @@ def test_release_and_run_that_are_not_ready(scenario: Site) -> None:
 
 
 class TestOpenPages:
-    def test_home_leads_to_the_first_page_of_the_only_role_or_lists_several_projects(
-        self, scenario: Site, client: Client
-    ) -> None:
+    def test_home_leads_to_the_page_of_the_only_role_or_lists_projects(self, scenario: Site, client: Client) -> None:
         for role, page in (("annotator", "judging:desk"), ("lead", "judging:overview"), ("admin", "judging:overview")):
             client.force_login(scenario.people[role])
             assert client.get("/").headers["Location"] == reverse(page, args=[scenario.project.uuid])

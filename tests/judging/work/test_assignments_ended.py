@@ -132,9 +132,7 @@ class TestFlagged:
         assert outcomes(batch) == [("withdrawn", None), ("open", None)]
         assert free_slots_of(batch) == 2
 
-    def test_two_people_who_flag_the_same_slot_withdraw_it_while_a_third_holds_the_other(
-        self, messages: Messages
-    ) -> None:
+    def test_two_who_flag_the_same_slot_withdraw_it_while_a_third_holds_the_other(self, messages: Messages) -> None:
         """Whoever holds the pair then needs no grade for it, and the batch closes with them."""
         batch = BatchFactory(pairs=1)
         third = take(batch)

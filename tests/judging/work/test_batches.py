@@ -200,9 +200,7 @@ class TestAdvance:
 
 class TestReview:
     @pytest.mark.parametrize(("extend", "decision"), [(True, "extend"), (False, "close")])
-    def test_a_decision_is_saved_once_and_an_extension_opens_the_second_batch(
-        self, extend: bool, decision: str, messages: Messages
-    ) -> None:
+    def test_a_decision_is_saved_once_and_acted_on(self, extend: bool, decision: str, messages: Messages) -> None:
         batch = finished_batch(pairs=20, beyond=3)
         person = lead(batch.project)
         with messages():
@@ -262,9 +260,7 @@ class TestReview:
 
 class TestAutomaticExtension:
     @pytest.mark.parametrize(("from_mean", "decision"), [(2.0, "extend"), (2.5, "close")])
-    def test_the_rule_decides_when_the_lead_turned_it_on(
-        self, from_mean: float, decision: str, messages: Messages
-    ) -> None:
+    def test_the_rule_decides_when_it_is_turned_on(self, from_mean: float, decision: str, messages: Messages) -> None:
         batch = BatchFactory(pairs=20)
         candidates(batch.query, range(21, 23))
         policy_publish(project=batch.project, actor=None, extend_automatically=True, extend_from_mean=from_mean)
@@ -308,9 +304,7 @@ class TestExtend:
         batches_extend(project_id=batch.project_id)
         assert Batch.objects.filter(query=batch.query, number=2).count() == 1
 
-    def test_many_are_opened_some_at_a_time_so_that_decisions_come_in_between(
-        self, messages: Messages, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_many_are_opened_some_at_a_time(self, messages: Messages, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(batches, "EXTENDED_AT_ONCE", 2)
         for batch in [finished_batch(beyond=1) for _ in range(5)]:
             BatchReview.objects.create(batch=batch, decision="extend", suggestion="extend")

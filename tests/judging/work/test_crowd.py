@@ -171,10 +171,7 @@ class Crowd:
 
 @pytest.mark.parametrize(
     ("seed", "steps"),
-    [
-        (1, 40),
-        *(pytest.param(n, 400, marks=[pytest.mark.slow, pytest.mark.timeout(1800)]) for n in range(2, 8)),
-    ],
+    [(1, 40), *(pytest.param(n, 400, marks=[pytest.mark.slow, pytest.mark.timeout(1800)]) for n in range(2, 8))],
 )
 def test_everybody_at_once(seed: int, steps: int) -> None:
     crowd = Crowd(seed=seed)

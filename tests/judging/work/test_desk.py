@@ -163,9 +163,7 @@ class TestOwnGrades:
         page = browser.get(url("own-grades", open_assignment.project)).content.decode()
         assert re.findall(r'alt="A moment that you flagged: ([^"]+)"', page) == ["offensive or disturbing"]
 
-    def test_a_lapsed_batch_says_so_and_an_open_one_is_not_shown(
-        self, browser: Client, open_assignment: Assignment
-    ) -> None:
+    def test_a_lapsed_batch_says_so_an_open_one_is_hidden(self, browser: Client, open_assignment: Assignment) -> None:
         assert "No finished batch yet" in browser.get(url("own-grades", open_assignment.project)).content.decode()
         end(open_assignment, "lapsed")
         page = browser.get(url("own-grades", open_assignment.project)).content.decode()

@@ -49,9 +49,7 @@ class TestReplay:
 
 
 @pytest.mark.parametrize("mode", HEADERS)
-def test_of_two_tabs_the_second_sees_what_the_first_gave(
-    browser: Client, open_assignment: Assignment, mode: str
-) -> None:
+def test_of_two_tabs_one_sees_what_the_other_gave(browser: Client, open_assignment: Assignment, mode: str) -> None:
     pair = pairs_in_order(open_assignment)[0]
     grade(browser, open_assignment, pair, 1)
     both = key(open_assignment, pair)

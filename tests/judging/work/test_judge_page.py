@@ -64,9 +64,7 @@ class TestNext:
             assert url("judgment-create", pair) in page
             client.post(url("judgment-create", pair), form(assignment, pair, 2))
 
-    def test_the_next_previews_are_loaded_ahead_nearest_first(
-        self, browser: Client, open_assignment: Assignment
-    ) -> None:
+    def test_next_previews_are_loaded_ahead_nearest_first(self, browser: Client, open_assignment: Assignment) -> None:
         first, second, third = pairs_in_order(open_assignment)
         grade(browser, open_assignment, second, 2)
         page = browser.get(url("pair", first)).content.decode()
@@ -107,9 +105,7 @@ class TestGrade:
         assert (row.grade, row.uuid, row.position, row.comment) == (4, data["key"], 1, "too dark")
         assert (row.previous_grade, row.source, row.round, row.seat) == (1, "person", 1, 1)
 
-    def test_htmx_answers_with_the_next_pair_then_with_the_last_look(
-        self, browser: Client, open_assignment: Assignment
-    ) -> None:
+    def test_htmx_shows_the_next_pair_then_the_last_look(self, browser: Client, open_assignment: Assignment) -> None:
         first, second, third = pairs_in_order(open_assignment)
         body = grade(browser, open_assignment, first, 0).content.decode().strip()
         assert body.startswith('<section id="pair"') and PAGE not in body

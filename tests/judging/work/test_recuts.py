@@ -65,9 +65,7 @@ def moment_of(pair: Pair) -> Moment:
 
 
 class TestRecut:
-    def test_the_new_clip_replaces_the_old_one(
-        self, pair: Pair, spans_cut: list[tuple[float, float]], messages: Messages
-    ) -> None:
+    def test_a_new_clip_replaces_it(self, pair: Pair, spans_cut: list[tuple[float, float]], messages: Messages) -> None:
         before = moment_of(pair)
         with messages():
             ask(pair)
@@ -79,9 +77,7 @@ class TestRecut:
         assert not default_storage.exists(str(before.preview.name))
         assert AuditEvent.objects.get(action="moment.recut").subject == pair.uuid
 
-    def test_its_flags_and_others_that_call_the_clip_broken_are_answered_when_it_is_there(
-        self, pair: Pair, spans_cut: list[object]
-    ) -> None:
+    def test_its_flags_and_others_of_a_broken_clip_are_answered(self, pair: Pair, spans_cut: list[object]) -> None:
         assignment = take(pair.batch)
         give(assignment, pair, 3)  # a judged moment keeps its bounds and may be cut anew
         flag(assignment, pair, reason=Flag.Reason.UNREADABLE)
@@ -118,9 +114,7 @@ class TestRecut:
         with pytest.raises(NotPossibleNow, match="no video"):
             ask(pair)
 
-    def test_what_a_lost_message_left_is_sent_again(
-        self, pair: Pair, spans_cut: list[object], messages: Messages
-    ) -> None:
+    def test_a_lost_message_is_sent_again(self, pair: Pair, spans_cut: list[object], messages: Messages) -> None:
         ask(pair)
         with messages() as task_messages:
             RECUTS.sweep(timezone.now())

@@ -88,9 +88,7 @@ requested_pairs = st.lists(
 
 
 @given(requested_pairs, slot_sets)
-def test_every_grade_that_is_missing_belongs_to_a_free_or_an_occupied_slot(
-    pairs: list[RequestedPair], occupied_slots: set[int]
-) -> None:
+def test_missing_grades_belong_to_free_or_occupied_slots(pairs: list[RequestedPair], occupied_slots: set[int]) -> None:
     free = free_seats(pairs, taken_slots=occupied_slots)
     assert occupied_slots.isdisjoint(free)
     for pair in pairs:
@@ -100,9 +98,7 @@ def test_every_grade_that_is_missing_belongs_to_a_free_or_an_occupied_slot(
 
 
 @given(requested_pairs, slot_sets)
-def test_a_free_slot_is_never_empty_and_keeps_the_order_of_pairs(
-    pairs: list[RequestedPair], occupied_slots: set[int]
-) -> None:
+def test_free_slots_are_never_empty_and_keep_the_order(pairs: list[RequestedPair], occupied_slots: set[int]) -> None:
     order = [pair.pair_id for pair in pairs]
     for pair_ids in free_seats(pairs, taken_slots=occupied_slots).values():
         assert pair_ids
