@@ -16,15 +16,7 @@ from core.models import AuditEvent, Job
 from judging.models import Batch, Release
 from judging.work.services.batches import batch_advance
 from tests.conftest import Messages
-from tests.factories import (
-    BatchFactory,
-    CandidateFactory,
-    CaptionFactory,
-    MomentFactory,
-    ProjectFactory,
-    QueryFactory,
-    lead,
-)
+from tests.factories import BatchFactory, CandidateFactory, CaptionFactory, MomentFactory, QueryFactory
 from tests.judging.play import finish, grade, judge, judge_round, take
 from tests.judging.views.acts import url
 
@@ -160,22 +152,10 @@ def test_a_release_and_its_download(lead_client: Client, project: Project, messa
         answer = lead_client.post(url("release-create", project))
     assert answer.headers["Location"] == url("releases", project)
     release = Release.objects.get()
-    Release.objects.create(project=project, version=2, state="failed", error="The disk is full")
-    Release.objects.create(project=project, version=3)
+    Release.objects.create(project=project, version=2)
     page = lead_client.get(url("releases", project)).content.decode()
-    for words in (url("release-download", release), "The disk is full", "Preparing the files"):
-        assert words in page
+    assert url("release-download", release) in page and "Preparing the files" in page
     file = lead_client.get(url("release-download", release))
     assert file.headers["Content-Disposition"] == 'attachment; filename="momentjudge-release-1.zip"'
     with ZipFile(BytesIO(b"".join(file.streaming_content))) as archive:  # type: ignore[attr-defined]
         assert "val.json" in archive.namelist()
-
-
-def test_audit_shows_this_project_newest_first(lead_client: Client, project: Project) -> None:
-    AuditEvent.objects.create(project=project, action="first.thing", data={"why": "because"})
-    AuditEvent.objects.create(project=project, actor=lead(project), action="second.thing")
-    AuditEvent.objects.create(project=ProjectFactory(), action="other.thing")
-    page = lead_client.get(url("audit", project)).content.decode()
-    assert page.index("second.thing") < page.index("first.thing")
-    assert '<dt>why</dt><dd dir="auto">because</dd>' in page
-    assert "other.thing" not in page

@@ -126,6 +126,9 @@ class TestDecisionWithoutScript:
         review = BatchReview.objects.get(batch=batch)
         assert (review.decision, review.reason) == (decision, "why not")
         assert batch.query.batches.count() == (2 if decision == "extend" else 1)
+        other = {"extend": "close", "close": "extend"}[decision]
+        answer = lead_client.post(url("batch-review", batch), {"decision": other})
+        assert (answer.status_code, "this query a moment ago" in answer.content.decode()) == (409, True)
 
     def test_bad_form(self, lead_client: Client, project: Project) -> None:
         batch = waiting(project)
