@@ -44,8 +44,8 @@ def test_my_projects_with_my_role() -> None:
     MembershipFactory(project__name="a", user=mine.user, role="lead")
     MembershipFactory()
     projects = Program(mine.user).get("projects").json()
-    found = [(p["name"], p["role"], p["number"]) for p in projects]
-    assert found == [("a", "lead", None), ("b", "annotator", mine.number)]
+    rows_by_name = [(p["name"], p["role"], p["number"]) for p in projects]
+    assert rows_by_name == [("a", "lead", None), ("b", "annotator", mine.number)]
     assert projects[1]["uuid"] == str(mine.project.uuid)
     assert refusal(Client().get(url("projects"))) == (401, "not_authenticated")
 

@@ -24,7 +24,7 @@ def assignment_of_the(status: str) -> Prepare:
     return prepare
 
 
-KEPT = {"round": 2, "seat": 2, "pair_ids": [1], "gold_ids": F("pair_ids")}
+CHANGES = {"round": 2, "seat": 2, "pair_ids": [1], "gold_ids": F("pair_ids")}
 returned_assignment = partial(AssignmentFactory, state="returned")
 REFUSED: Refused = {
     "batch_number_once_per_query": again(BatchFactory, query=QueryFactory, pairs=0),
@@ -55,7 +55,10 @@ MORE: More = {
         for status in set(Membership.Standing.values) - {"qualified"}
     },
     "stays what it was": {
-        **{f"an assignment keeps its {field}": change(AssignmentFactory, **{field: KEPT[field]}) for field in KEPT},
+        **{
+            f"an assignment keeps its {field}": change(AssignmentFactory, **{field: CHANGES[field]})
+            for field in CHANGES
+        },
         "an ended assignment is not opened again": change(returned_assignment, state="open", ended_at=None),
     },
 }

@@ -7,7 +7,7 @@ from tests.factories import NOW, AssignmentFactory, BatchFactory, JudgmentFactor
 from tests.judging.constraints.writes import More, Prepare, Refused, Write, adding, again, change, deletion, maker
 
 judgment_change = maker(JudgmentChange, judgment=JudgmentFactory, from_grade=1, to_grade=2)
-KEPT = {"round": 2, "seat": 2, "position": 2, "previous_grade": 1, "source": "simulated"}
+CHANGES = {"round": 2, "seat": 2, "position": 2, "previous_grade": 1, "source": "simulated"}
 STATES = ("finished", "lapsed", "returned")
 
 
@@ -159,7 +159,7 @@ MORE: More = {
         "comments of an ended assignment are final": change(finished_judgment, comment="later"),
     },
     "stays where it was given": {
-        f"a judgment keeps its {field}": change(JudgmentFactory, **{field: value}) for field, value in KEPT.items()
+        f"a judgment keeps its {field}": change(JudgmentFactory, **{field: value}) for field, value in CHANGES.items()
     },
     "are kept": {
         "earlier grades stay": change(judgment_change, to_grade=0),

@@ -32,9 +32,9 @@ REFUSED: Refused = {
     "change_number_once_per_comparison": twice(changed, "comparison", number_of_kind=2),
     "change_number_of_kind_once_per_comparison": twice(changed, "comparison", number=2),
 }
-KEPT: dict[str, Prepare] = {
+CHANGES: dict[str, Prepare] = {
     f"a ready release keeps its {field}": change(ready, **{field: value})
     for field, value in {**OTHER_VALUES, "state": "preparing"}.items()
 }
-MORE: More = {"rows of judging_release are kept": {**KEPT, "a ready release is not deleted": deletion(ready)}}
+MORE: More = {"rows of judging_release are kept": {**CHANGES, "a ready release is not deleted": deletion(ready)}}
 TRIGGERS = {"release_ready_is_kept"}

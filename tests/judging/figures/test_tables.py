@@ -111,8 +111,8 @@ class TestPages:
         statistics_compute(project_id=project.pk)
         rows = csv.DictReader(io.StringIO(self.page_of(browser, project, "judging:tables-csv")))
         values = {(row["column"], row["measure"]): row["value"] for row in rows}
-        found = {name: values["split val", name] for name in ("relevant_per_query", "moments", "words_max")}
-        assert found == {"relevant_per_query": "1.0", "moments": "6", "words_max": "6"}
+        measured = {name: values["split val", name] for name in ("relevant_per_query", "moments", "words_max")}
+        assert measured == {"relevant_per_query": "1.0", "moments": "6", "words_max": "6"}
         assert (values["all", "queries"], values["published val", "relevant_per_query"]) == ("1", "27.1")
         assert ("split val", "verbs") not in values
         text = self.page_of(browser, project, "judging:tables-tex")

@@ -238,5 +238,7 @@ def test_outlooks_in_as_few_statements_for_many(  # type: ignore[no-untyped-def]
     CandidateFactory(query=QueryFactory(project=project), rank=21)
     with django_assert_num_queries(2):
         outlook_by_batch = outlooks(batches, from_mean=2.0)
-    found = [(outlook_by_batch[batch.pk].suggestion.extend, outlook_by_batch[batch.pk].beyond) for batch in batches]
-    assert found == [(True, 2), (False, 3), (False, 0)]
+    suggestions = [
+        (outlook_by_batch[batch.pk].suggestion.extend, outlook_by_batch[batch.pk].beyond) for batch in batches
+    ]
+    assert suggestions == [(True, 2), (False, 3), (False, 0)]

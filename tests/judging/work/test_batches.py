@@ -284,13 +284,13 @@ class TestAutomaticExtension:
 
 
 class TestExtend:
-    @pytest.mark.parametrize(("extend", "opened"), [(True, 1), (False, 0)])
-    def test_once_where_a_lead_extended_it(self, extend: bool, opened: int) -> None:
+    @pytest.mark.parametrize(("extend", "n_batches"), [(True, 1), (False, 0)])
+    def test_once_where_a_lead_extended_it(self, extend: bool, n_batches: int) -> None:
         batch = finished_batch(pairs=20, beyond=1)
         batch_review(batch=batch, extend=extend, lead=lead(batch.project))
         batches_sweep()
         assert batch_extend(batch_id=batch.pk) == batch_extend(batch_id=batch.pk)
-        assert batch.query.batches.filter(number=2).count() == opened
+        assert batch.query.batches.filter(number=2).count() == n_batches
 
     def test_the_sweep_leaves_what_cannot_be_opened_yet(self) -> None:
         batch = finished_batch()

@@ -32,20 +32,20 @@ class TestReplay:
     def test_at_once(
         self, browser: Client, open_assignment: Assignment, mode: str, position: int, earlier_grade: int | None
     ) -> None:
-        *before, pair = pairs_in_order(open_assignment)[: position + 1]
-        for other in before:
+        *others, pair = pairs_in_order(open_assignment)[: position + 1]
+        for other in others:
             grade(browser, open_assignment, other, 1)
         if earlier_grade is not None:
             grade(browser, open_assignment, pair, earlier_grade)
         data = form(open_assignment, pair, 4, comment="once")
         headers = {**at(url("pair-next", open_assignment.project))} if mode == "htmx" else {}
         first = browser.post(url("judgment-create", pair), data, headers=headers)
-        stored = rows()
+        before = rows()
         again = browser.post(url("judgment-create", pair), data, headers=headers)
         assert (again.status_code, body_of(again), headers_of(again)) == (
             *(first.status_code, body_of(first), headers_of(first)),
         )
-        assert rows() == stored
+        assert rows() == before
 
 
 @pytest.mark.parametrize("mode", HEADERS)

@@ -40,13 +40,13 @@ class TestNext:
         browser.post(url("flag-set", second), {"reason": "broken"})
         page = browser.get(url("pair-next", open_assignment.project)).content.decode()
         assert page.startswith(PAGE)
-        for shown in (
+        for words in (
             url("judgment-create", third),
             "pair 3 of 3",
             'value="2" max="3"',
             open_assignment.batch.query.text,
         ):
-            assert shown in page
+            assert words in page
 
     def test_nothing_to_grade(self, browser: Client, open_assignment: Assignment) -> None:
         project = open_assignment.project

@@ -65,17 +65,17 @@ class TestSentAgain:
         first, again = self.sent_twice(assignment, last, 2, [(left_out, 4)])
         assert next_pair(first) == next_pair(again) == left_out.pk
 
-    @pytest.mark.parametrize(("flag_at", "shown"), [(0, 2), (2, 1)])
-    def test_a_pair_flagged_since_was_next_then_one_flagged_before_was_not(self, flag_at: int, shown: int) -> None:
+    @pytest.mark.parametrize(("flag_at", "index"), [(0, 2), (2, 1)])
+    def test_a_pair_flagged_since_was_next_then_one_flagged_before_was_not(self, flag_at: int, index: int) -> None:
         assignment = assignment_with(3)
         pairs = pairs_in_order(assignment)
         if flag_at == 0:
             flag(assignment, pairs[1], now=minute(0))
         key = key_of(assignment, pairs[0])
-        assert next_pair(give(assignment, pairs[0], 2, key=key, now=minute(1))) == pairs[shown].pk
+        assert next_pair(give(assignment, pairs[0], 2, key=key, now=minute(1))) == pairs[index].pk
         if flag_at == 2:
             flag(assignment, pairs[1], now=minute(2))
-        assert next_pair(give(assignment, pairs[0], 2, key=key, now=minute(3))) == pairs[shown].pk
+        assert next_pair(give(assignment, pairs[0], 2, key=key, now=minute(3))) == pairs[index].pk
 
     def test_a_pair_withdrawn_since_is_passed_over(self) -> None:
         assignment = assignment_with(3)
