@@ -82,6 +82,7 @@ FIELDS: dict[str, tuple[str, dict[str, Any], str]] = {  # the name of the endpoi
 }
 VALUES: dict[str, tuple[dict[str, Any], str]] = {  # beside a good grade and key
     "a key that is no UUID": ({"key": "17"}, "key: Must be a valid UUID."),
+    "a number for a key": ({"key": 17}, "key: Must be a valid UUID."),
     "a time below nothing": ({"active_ms": -1}, "active_ms: Ensure this value is greater than or equal to 0."),
     "a field unknown": ({"seat": 2}, "There is no field 'seat' here."),
     "a long name": ({"x" * 999: 2}, f"There is no field '{'x' * 40}' here."),
