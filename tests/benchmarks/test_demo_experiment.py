@@ -15,12 +15,8 @@ def test_a_query_is_in_one_split_and_judged_on_every_moment_that_concerns_it() -
     demo = demo_experiment.Demo.of(videos=30, seed=3)
     texts = [{query.text for query in demo.splits[name]} for name in ("train", "val", "test")]
     captions = {moment.caption for _, moment in demo.moments}
-<<<<<<< HEAD
     assert set.union(*texts) == captions
     assert sum(map(len, texts)) == len(captions) == sum(map(len, demo.splits.values()))
-=======
-    assert set.union(*texts) == captions and sum(map(len, texts)) == len(captions) == len(demo.queries)
->>>>>>> h-t4
     assert len(texts[1]) == len(texts[2]) == len(captions) // 5
     query = demo.splits["val"][0]
     (judged,) = demo_experiment.judged_moments([query], demo)
