@@ -29,7 +29,7 @@ from torch.nn.parallel import DistributedDataParallel
 from torch.optim import Optimizer
 
 from moment_retrieval.batches import Batch
-from moment_retrieval.errors import ScoringError
+from moment_retrieval.errors import RetrievalError, ScoringError
 from moment_retrieval.models.conquer import ConquerOutput
 from moment_retrieval.models.reloclnet import ReloclnetOutput
 from moment_retrieval.models.two_stream import Pair
@@ -115,7 +115,7 @@ class Precision:
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
-class Stopped(Exception):
+class TrainingStopped(RetrievalError):
     """Training was asked to stop; raised between parts of what takes long."""
 
 
@@ -144,9 +144,9 @@ class StopRequest:
         self.requested = True
 
     def look(self) -> None:
-        """Raise Stopped if asked."""
+        """Raise TrainingStopped if asked."""
         if self.requested:
-            raise Stopped
+            raise TrainingStopped
 
 
 def look_within(model: nn.Module, look: Callable[[], None]) -> None:

@@ -197,6 +197,12 @@ class MomentTable(Mapping[str, tuple[MomentT, ...]], Generic[MomentT]):
         return replace(cls.from_moments(moments), texts=tuple(texts))
 
 
+def queries_of(table: MomentTable[MomentT]) -> list[QueryMoments[MomentT]]:
+    """The queries of a table as records."""
+    texts = table.texts or ("",) * len(table)
+    return [QueryMoments(query_id, text, table[query_id]) for query_id, text in zip(table, texts, strict=True)]
+
+
 class RunTable(MomentTable[ScoredMoment]):
     """Predictions of a system, best first; ``weights`` are the scores, carried along and never read."""
 

@@ -34,9 +34,9 @@ from moment_retrieval.data import Samples, Split, TrainingDataset, read_dataset,
 from moment_retrieval.distributed import (
     OutOfMemory,
     Precision,
-    Stopped,
     StopRequest,
     Team,
+    TrainingStopped,
     assemble,
     cut,
     dismiss,
@@ -347,7 +347,7 @@ class Trainer:
             metrics by split.
 
         Raises:
-            Stopped: it was asked to; ``last/`` is where it stood.
+            TrainingStopped: it was asked to; ``last/`` is where it stood.
             NotFinite, OutOfMemory, ScoringError: as they say.
         """
         self._resume()
@@ -356,7 +356,7 @@ class Trainer:
                 self.board = stack.enter_context(closing(Board(self.means.folder, self.progress.step)))
             try:
                 self._train()
-            except Stopped:
+            except TrainingStopped:
                 self._save_last()
                 raise
             return self._finish()
@@ -395,7 +395,7 @@ class Trainer:
                 self._step(next(loads))
                 self._evaluate_if_due()
                 if self.team.any(self.means.stop.requested):
-                    raise Stopped
+                    raise TrainingStopped
                 if self.team.any(time.monotonic() - saved > self.plan.checkpoint_every_s):
                     self._save_last()
                     self.pace.rest()
@@ -422,7 +422,7 @@ class Trainer:
         states = [(one, one.get_state()) for one in (self.negatives, *self._own_generators().values())]
         try:
             yield
-        except Stopped:
+        except TrainingStopped:
             for one, state in states:
                 one.set_state(state)
             raise
@@ -468,7 +468,7 @@ class Trainer:
         began = time.monotonic()
         metrics, loss = self.team.result_of_first(self._evaluation)
         if metrics is None:
-            raise Stopped
+            raise TrainingStopped
         before = self.progress
         self.progress = before.after(metrics, metrics[SELECTED])
         best = self.progress.best_step == step
@@ -493,7 +493,7 @@ class Trainer:
             metrics = metrics_of(self.means.retriever(self.model, [val], watch)["val"], val)
             self.cost = watch.cost(val)
             return metrics, self._loss_on(val)
-        except Stopped:
+        except TrainingStopped:
             return None, None
         finally:
             self.model.train()
@@ -660,7 +660,7 @@ def _carry_out(folder: Path, plan: Plan, team: Team, stop: StopRequest, events: 
     try:
         trainer.append(_trainer(folder, plan, team, stop, events))
         trainer[0].run()
-    except Stopped:
+    except TrainingStopped:
         return _ended(events, STOPPED, "stopped", step=_step(trainer))
     except BadPlan as error:
         _ended(events, BAD_PLAN, "failed", reason=str(error), step=_step(trainer))

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from annotation.similarity import sentences
 from annotation.similarity.base import Similarity, SimilarityMissing, TopNotOffered, named_errors
 from core.exceptions import NotPossible
-from moment_retrieval.features.extractors.base import PACKAGED
+from moment_retrieval.hub import PACKAGED
 from moment_retrieval.relevance import NLTK, Normalisation, Ranked
 from moment_retrieval.relevance.sets import (
     BagOfWords,

@@ -17,7 +17,8 @@ from typing import IO, Any
 import numpy as np
 
 from moment_retrieval.errors import BrokenFeatures, ScoringError
-from moment_retrieval.features.stores import FeatureStore, open_features
+from moment_retrieval.features.files import open_features
+from moment_retrieval.features.stores import FeatureStore
 from moment_retrieval.limited import Limits, ReaderEnded, reader
 
 SHOWN = 20  # names that a finding lists

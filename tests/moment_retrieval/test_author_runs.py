@@ -6,7 +6,8 @@ import pytest
 
 from moment_retrieval import formats
 from moment_retrieval.errors import CorpusNeeded
-from moment_retrieval.records import queries_of, read_corpus
+from moment_retrieval.records import read_corpus
+from moment_retrieval.tables import queries_of
 from tests.moment_retrieval.shared_data import CORPUS, RUNS, needs_shared, oracle
 
 pytestmark = needs_shared

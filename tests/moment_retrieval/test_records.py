@@ -18,10 +18,9 @@ from moment_retrieval.records import (
     ScoredMoment,
     VideoCorpus,
     parse_corpus,
-    queries_of,
     read_corpus,
 )
-from moment_retrieval.tables import JudgedTable, RunTable
+from moment_retrieval.tables import JudgedTable, RunTable, queries_of
 
 VIDEO = "house_s01e01"
 MOMENT = {

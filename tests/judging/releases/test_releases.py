@@ -22,7 +22,7 @@ from judging.releases import files
 from judging.releases.documents import counts_of, manifest_facts
 from judging.releases.selectors import described_in_train, finished_queries, scope_of
 from judging.releases.services import release_build, release_create
-from moment_retrieval import formats, records
+from moment_retrieval import formats, records, tables
 from moment_retrieval.formats import trec
 from tests.conftest import Messages
 from tests.factories import (
@@ -257,7 +257,7 @@ def test_training_sets_of_a_project_without_moments_are_empty(tmp_path: Path) ->
 def test_the_scorer_reads_it_back(folder: Path) -> None:
     val = formats.read_ground_truth(folder / "val.json")
     assert {query: [m.relevance for m in moments] for query, moments in val.items()} == {"10": [4, 2], "11": [4, 2]}
-    test = records.queries_of(formats.read_ground_truth(folder / "test.json"))
+    test = tables.queries_of(formats.read_ground_truth(folder / "test.json"))
     assert [(m.video, m.start_s, m.end_s, m.relevance) for m in test[0].moments] == [
         ("beta", 3.0, 30.0, 1),
         ("alpha", 1.0, 2.5, 0),
@@ -298,7 +298,7 @@ class TestPools:
 
     def test_a_pooled_pair_has_no_similarity_and_names_its_runs(self, grown: Growing, tmp_path: Path) -> None:
         files_of(Release.objects.create(project=grown.project, version=1), tmp_path)
-        query = records.queries_of(formats.read_ground_truth(tmp_path / "val.json"))[0]
+        query = tables.queries_of(formats.read_ground_truth(tmp_path / "val.json"))[0]
         assert [(m.start_s, m.similarity, m.relevance) for m in query.moments] == [
             *[(0.0, 0.977654, 2), (10.0, 0.967654, 2)],
             (30.0, None, 3),

@@ -13,7 +13,7 @@ from annotation.models import Candidate, Moment, Pooling, Query
 from judging.models import Batch, Release
 from judging.work.services.batches import batch_create
 from models_runner.models import Run
-from moment_retrieval import formats, records
+from moment_retrieval import formats, records, tables
 from tests.annotation.corpora.importers.shared import DATA, needs_shared
 from tests.factories import CandidateFactory, MomentFactory, ProjectFactory, QueryFactory, VideoFactory
 from tests.judging.growing import Growing
@@ -122,7 +122,7 @@ def test_the_runs_of_the_authors(tmp_path: Path) -> None:
     folder = DATA / "tvr_ranking"
     corpus = records.read_corpus(folder / "video_corpus.json")
     files = [folder / "runs" / f"{name}.val.json.gz" for name in ("reloclnet_n40", "xml_n40")]
-    runs = [records.queries_of(formats.read_run(file, corpus=corpus, strict=False)) for file in files]
+    runs = [tables.queries_of(formats.read_run(file, corpus=corpus, strict=False)) for file in files]
     project = ProjectFactory(name="growing")
     first, other = (query.moments[0] for query in runs[0][:2])
     spans = {(m.video, m.start_s, m.end_s) for m in (first, other)}
