@@ -155,6 +155,8 @@ class Settings:
     decoding: Decoding
     batch: int  # samples of a step
     whole_batches: bool = False  # what is left over at the end of an epoch is not trained on
+    warms_up: bool = True  # the learning rate rises at first, and falls to 0; else it stays
+    needs_candidates: bool = False  # it looks for moments only in videos that another model names
 
 
 RELEASED: Mapping[str, Settings] = {
@@ -173,6 +175,8 @@ RELEASED: Mapping[str, Settings] = {
         decoding=Decoding(alpha=0.0, shortest=0, longest=24, videos=10, end_offset_s=CLIP_S),
         batch=196,
         whole_batches=True,
+        warms_up=False,
+        needs_candidates=True,
     ),
 }
 

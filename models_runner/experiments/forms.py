@@ -11,7 +11,7 @@ from accounts.models import Project
 from core.forms import UNREADABLE_KEY
 from models_runner.experiments.models import MOST_SEEDS
 from models_runner.experiments.selectors import queries_by_source_split
-from models_runner.experiments.settings import PRESETS, heads_of, options_of
+from models_runner.experiments.settings import NAME_CANDIDATES, PRESETS, heads_of, options_of
 from models_runner.features.selectors import KINDS, feature_choices
 from models_runner.leaderboard.forms import ReleaseField, ready_releases, releases_offer, rows_offer
 from models_runner.models import Experiment, Training
@@ -199,7 +199,7 @@ class ExperimentForm(forms.Form):
             field.choices = [*none, *((key, facts["name"]) for key, facts in choices.items())]
         releases_offer(self, project)
         trainings = Training.objects.filter(experiment__project=project, state=Training.State.DONE)
-        givers = trainings.exclude(experiment__baseline="conquer").select_related("experiment").order_by("-pk")
+        givers = trainings.filter(experiment__baseline__in=NAME_CANDIDATES).select_related("experiment").order_by("-pk")
         rows_offer(self, "candidates", givers)
         if self.choices["subtitle"]:
             self.initial.setdefault("subtitle", next(iter(self.choices["subtitle"])))

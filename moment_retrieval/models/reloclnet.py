@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from moment_retrieval.batches import Batch
+from moment_retrieval.distributed import ONE_PROCESS, SingleProcess
 from moment_retrieval.losses import (
     DrawNegatives,
     Loss,
@@ -18,7 +19,7 @@ from moment_retrieval.losses import (
     positives_of,
     video_contrast,
 )
-from moment_retrieval.models.two_stream import Everyone, TwoStream, alone, best_clip, clip_scores, mean_of
+from moment_retrieval.models.two_stream import TwoStream, best_clip, clip_scores, mean_of
 from moment_retrieval.ragged import Layout
 from moment_retrieval.settings import Objective, ReloclnetConfig
 
@@ -31,9 +32,9 @@ class ReloclnetOutput:
     # start, end: logits in the own video [B, W]
     start: Tensor
     end: Tensor
-    frames: tuple[Tensor, Tensor]  # products of each query part with the clips of its own video, by stream [B, W]
+    frames: tuple[Tensor, ...]  # products of each query part with the clips of its own video, by stream [B, W]
     videos: Tensor  # products of every query with the best clip of every video, streams averaged [B, B]
-    layouts: tuple[Layout, Layout]  # which clips are real, by stream
+    layouts: tuple[Layout, ...]  # which clips are real, by stream
 
 
 class Reloclnet(TwoStream):
@@ -44,17 +45,15 @@ class Reloclnet(TwoStream):
     def __init__(self, config: ReloclnetConfig) -> None:
         super().__init__(config, encoders=3, query_encoders=2, score_level=2, span_level=2)
 
-    def forward(self, batch: Batch, everyone: Everyone = alone) -> ReloclnetOutput:
+    def forward(self, batch: Batch, processes: SingleProcess = ONE_PROCESS) -> ReloclnetOutput:
         queries, videos = self.encode_queries(batch.queries), self.encode_videos(batch.video, batch.subtitle)
-        level, layouts = videos.levels[self.contrast_level], videos.layouts
-        frames = tuple(map(clip_scores, queries, level, layouts))
-        all_queries = everyone(queries)
+        level, layouts, all_queries = videos.levels[self.contrast_level], videos.layouts, processes.queries(queries)
         return ReloclnetOutput(
-            self.video_scores(all_queries, videos),
-            *self.span_logits(queries, videos),
-            frames=(frames[0], frames[1]),
-            videos=mean_of(map(best_clip, all_queries, level, layouts)),
-            layouts=layouts,
+            processes.columns(self.video_scores(all_queries, videos)),
+            *map(processes.logits, self.span_logits(queries, videos)),
+            frames=tuple(map(processes.cells, map(clip_scores, queries, level, layouts))),
+            videos=processes.columns(mean_of(map(best_clip, all_queries, level, layouts))),
+            layouts=tuple(map(processes.layout, layouts)),
         )
 
 

@@ -22,7 +22,7 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
-from moment_retrieval.checkpoints import WEIGHTS, BrokenCheckpoint
+from moment_retrieval.checkpoints import BEST, WEIGHTS, BrokenCheckpoint, Trained, open_trained
 from moment_retrieval.data import readers_of
 from moment_retrieval.errors import MissingFeatures, UnreadableFile, at
 from moment_retrieval.features import open_features
@@ -38,7 +38,6 @@ from moment_retrieval.search import Found, best_videos, encode_corpus, search, s
 from moment_retrieval.searching.queries import Answer, Hit, UnknownWords, Why, Words, folded
 from moment_retrieval.training.evaluation import VIDEOS
 from moment_retrieval.training.feature_rows import Store, opened_stores
-from moment_retrieval.training.progress import BEST, Trained, open_trained
 
 FOLDER, INDEX, ABOUT = "search", "index.safetensors", "index.json"
 Names = tuple[str, ...]

@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from moment_retrieval.checkpoints import Trained, open_trained
 from moment_retrieval.data import Clips, Split, checkpoint_at, read_clips, readers_of
 from moment_retrieval.errors import at
 from moment_retrieval.jsonfiles import as_array, as_object, decode, parse_json, read_bytes
@@ -34,11 +35,10 @@ from moment_retrieval.search import (
     search_candidates,
     seconds,
 )
-from moment_retrieval.settings import Decoding
+from moment_retrieval.settings import RELEASED, Decoding
 from moment_retrieval.tables import RunTable
 from moment_retrieval.training.feature_rows import FeatureCache, Store, opened_stores
 from moment_retrieval.training.plan import BadPlan, Plan
-from moment_retrieval.training.progress import Trained, open_trained
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +117,7 @@ def _scored(folder: Path, request: CandidateRequest, allowed: Allowed | None) ->
     with at("candidates"):
         training_folder, which = checkpoint_at(folder)
         trained = open_trained(training_folder, which=which, device=request.device)
-        if trained.plan.baseline == "conquer":
+        if RELEASED[trained.plan.baseline].needs_candidates:
             raise BadPlan("they come from xml or reloclnet: conquer needs candidates itself")
         with opened_stores(trained.plan) as stores:
             return f"{trained.plan.baseline}, top {request.count}", _scored_by(trained, request, stores, allowed)
@@ -164,7 +164,6 @@ def _relevant(split: Split, clips: Clips) -> list[list[int]]:
 
 VIDEOS, QUERIES = 128, 256  # at once; between them training may be asked to stop
 SELECTED = "ndcg@20_0.5"  # of the paper's convention: what the best weights are chosen by
-RELEASED = "released_"
 OnPart = Callable[[], None]
 
 
@@ -289,7 +288,7 @@ def _stacked(parts: list[Any]) -> Any:
 def metrics_of(table: RunTable, split: Split) -> dict[str, float]:
     """NDCG at nine cutoffs and thresholds in both conventions: ``ndcg@20_0.5``, ``released_ndcg@20_0.5``."""
     metrics: dict[str, float] = {}
-    for convention, prefix in ((Convention.PAPER, ""), (Convention.RELEASED, RELEASED)):
+    for convention, prefix in ((Convention.PAPER, ""), (Convention.RELEASED, "released_")):
         report = evaluate(table, split.judged, convention=convention)
         metrics |= {f"{prefix}ndcg@{k}_{mu}": value for (k, mu), value in report.mean.items()}
     return metrics

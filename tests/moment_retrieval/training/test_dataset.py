@@ -11,12 +11,11 @@ import pytest
 import torch
 
 from moment_retrieval.batches import Sample, collate
-from moment_retrieval.data import TrainingDataset, boundary_arrays, read_dataset
+from moment_retrieval.data import NoTrainingQueries, TrainingDataset, boundary_arrays, read_dataset
 from moment_retrieval.errors import EmptyFile, ScoringError, ZeroLengthMoment
 from moment_retrieval.features import FeatureStore, open_features
 from moment_retrieval.preprocessing import Boundary, boundary_clips, clip_rows, word_rows
 from moment_retrieval.training.feature_rows import FOLDER, FeatureCache, UnusableFeatures
-from moment_retrieval.training.samples import NoTrainingQueries
 from tests.moment_retrieval.durability import watched
 from tests.moment_retrieval.training.tiny import (
     CLIP_S,

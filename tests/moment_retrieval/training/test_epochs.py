@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 import torch
 
-from moment_retrieval.train import Load, Schedule, ahead
+from moment_retrieval.train import Schedule, StepBatches, prefetched
 
 
 def rows_of(schedule: Schedule, first: int = 0) -> list[list[int]]:
@@ -58,25 +58,25 @@ class Batches:
     def __init__(self, broken: int | None = None) -> None:
         self.broken = broken
 
-    def load(self, rows: Any, parts: int) -> Load:
+    def load(self, rows: Any, parts: int) -> StepBatches:
         if self.broken in rows.tolist():
             raise OSError("the disk is gone")
-        return Load(rows, [])
+        return StepBatches(rows, [])
 
 
 def test_batches_come_in_order_and_their_thread_ends_with_whoever_takes_them() -> None:
     rows = [torch.tensor([number]) for number in range(9)]
     loader: Any = Batches()
-    with ahead(loader, iter(rows), 1) as loads:
+    with prefetched(loader, iter(rows), 1) as loads:
         numbers = [next(loads).rows.item() for _ in range(3)]
     assert numbers == [0, 1, 2]
-    with ahead(loader, iter(rows), 1) as loads:
+    with prefetched(loader, iter(rows), 1) as loads:
         assert [load.rows.item() for load in loads] == list(range(9))
 
 
 def test_what_goes_wrong_in_the_thread_reaches_whoever_takes_the_batches() -> None:
     loader: Any = Batches(broken=2)
-    with ahead(loader, iter([torch.tensor([number]) for number in range(9)]), 1) as loads:
+    with prefetched(loader, iter([torch.tensor([number]) for number in range(9)]), 1) as loads:
         next(loads)
         next(loads)
         with pytest.raises(OSError, match="the disk is gone"):

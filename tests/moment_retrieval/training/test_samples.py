@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from moment_retrieval import data as samples
+from moment_retrieval.data import NoTrainingQueries, TrainRows, read_training
 from moment_retrieval.errors import InvalidRecord, MalformedFile, ScoringError, UnknownVideo
 from moment_retrieval.records import VideoCorpus
-from moment_retrieval.training import samples
-from moment_retrieval.training.samples import NoTrainingQueries, TrainRows, read_training
 
 
 def moment(video: str | int, start: float = 0, similarity: float = 0.9) -> dict[str, Any]:
