@@ -29,7 +29,7 @@ from moment_retrieval.preprocessing import CLIP_S, Boundary
 from moment_retrieval.records import MAX_TIME_S, VideoCorpus, read_corpus, video_name
 from moment_retrieval.tables import Floats, Ints, JudgedTable
 from moment_retrieval.training.feature_rows import FeatureCache, FeatureRows, NoFeatures, Reader, Store, opened_stores
-from moment_retrieval.training.plan import Plan, config_of, reading_of
+from moment_retrieval.training.plan import Plan, config_of, feature_options_of
 
 BLOCK = 2**20  # characters read at once
 BETWEEN = re.compile(r"[ \t\r\n,]*")
@@ -133,7 +133,7 @@ def read_dataset(plan: Plan, feature_cache: FeatureCache) -> TrainingDataset:
             (*corpus.durations_s, *rows.video_names), len(corpus.durations_s), feature_cache, stores, readers
         )
         queries = feature_cache.prepared("query", rows.query_ids, stores["query"], readers["query"])
-        samples = make_samples(rows, queries, clips, reading_of(plan).boundary)
+        samples = make_samples(rows, queries, clips, feature_options_of(plan).boundary)
         if plan.objective.get("mask_positives"):
             samples = replace(samples, positives=(samples.query * len(clips.names) + samples.video).unique())
         splits = {
@@ -171,7 +171,7 @@ def resident(dataset: TrainingDataset, device: torch.device, share: float) -> Tr
 
 def readers_of(plan: Plan) -> dict[str, Reader]:
     """How features are read for a plan, by kind."""
-    config, reading = config_of(plan), reading_of(plan)
+    config, reading = config_of(plan), feature_options_of(plan)
     clips = Reader(limit=config.clips, endpoints=reading.endpoints, sample=reading.sample)
     return {
         "video": clips,
@@ -210,7 +210,7 @@ def read_split(name: str, plan: Plan, clips: Clips, feature_cache: FeatureCache,
         with at(str(path)):
             raise EmptyFile(f"none of the {len(judged)} queries has features")
     rows = most_relevant(judged)
-    return Split(name, judged, queries, make_samples(rows, queries, clips, reading_of(plan).boundary))
+    return Split(name, judged, queries, make_samples(rows, queries, clips, feature_options_of(plan).boundary))
 
 
 def most_relevant(judged: JudgedTable) -> TrainRows:

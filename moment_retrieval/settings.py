@@ -136,7 +136,7 @@ class Decoding:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
+class FeatureOptions:
     """How features become rows: the arguments of ``clip_rows``, ``word_rows`` and ``boundary_clips``."""
 
     endpoints: bool
@@ -151,7 +151,7 @@ class Settings:
 
     config: Any
     objective: Objective = field(default_factory=Objective)
-    reading: Reading
+    reading: FeatureOptions
     decoding: Decoding
     batch: int  # samples of a step
     whole_batches: bool = False  # what is left over at the end of an epoch is not trained on
@@ -162,16 +162,16 @@ class Settings:
 RELEASED: Mapping[str, Settings] = {
     "xml": Settings(
         config=XmlConfig(),
-        reading=Reading(endpoints=True),
+        reading=FeatureOptions(endpoints=True),
         decoding=Decoding(alpha=20.0, end_offset_s=CLIP_S),
         batch=128,
     ),
     "reloclnet": Settings(
-        config=ReloclnetConfig(), reading=Reading(endpoints=False), decoding=Decoding(alpha=30.0), batch=512
+        config=ReloclnetConfig(), reading=FeatureOptions(endpoints=False), decoding=Decoding(alpha=30.0), batch=512
     ),
     "conquer": Settings(
         config=ConquerConfig(),
-        reading=Reading(endpoints=False, sample=False, normalise_words=False, boundary=Boundary.LAST),
+        reading=FeatureOptions(endpoints=False, sample=False, normalise_words=False, boundary=Boundary.LAST),
         decoding=Decoding(alpha=0.0, shortest=0, longest=24, videos=10, end_offset_s=CLIP_S),
         batch=196,
         whole_batches=True,

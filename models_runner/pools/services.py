@@ -69,7 +69,7 @@ def returned_by(
     corpus = corpus or corpus_of(pooling.project)
     for source in pooling.sources.all():
         if source.name in files:
-            table = formats.read_run(files[source.name], formats.Form.TVR_RANKING, corpus=corpus, strict=False)
+            table = formats.read_run(files[source.name], formats.FileFormat.TVR_RANKING, corpus=corpus, strict=False)
             ranked = tables.queries_of(table)
         else:
             ranked = list(_answers(pooling.project, source, corpus))
@@ -87,7 +87,7 @@ def _answers(project: Project, source: PoolSource, corpus: records.VideoCorpus) 
     for run in runs:
         with at(str(run)), run.file.open("rb") as file:
             table = formats.parse_run(
-                file.read(), formats.Form(run.form) if run.form else None, corpus=corpus, strict=False
+                file.read(), formats.FileFormat(run.form) if run.form else None, corpus=corpus, strict=False
             )
             yield from tables.queries_of(table)
 

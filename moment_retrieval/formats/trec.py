@@ -16,7 +16,7 @@ import numpy as np
 
 from moment_retrieval.entries import lines_of
 from moment_retrieval.errors import InvalidRecord, NotWritable, at
-from moment_retrieval.formats.builder import Builder, Groups, Source
+from moment_retrieval.formats.builder import Builder, Groups, SourceFile
 from moment_retrieval.jsonfiles import number_from, shown
 from moment_retrieval.tables import JudgedTable, RunTable
 
@@ -28,7 +28,7 @@ NO_WORD = re.compile(r"[\s%]")
 RUN_NAME = "momentjudge"
 
 
-def read_run(source: Source) -> RunTable:
+def read_run(source: SourceFile) -> RunTable:
     """A run. Raises ScoringError with the line."""
     groups = Groups(watch=source.watch)
     for line, (query_id, _, moment, rank, score, _) in lines(source.text, RUN):
@@ -38,7 +38,7 @@ def read_run(source: Source) -> RunTable:
     return groups.filled(Builder(source)).run()
 
 
-def read_ground_truth(source: Source) -> JudgedTable:
+def read_ground_truth(source: SourceFile) -> JudgedTable:
     """Qrels. Raises ScoringError with the line."""
     groups = Groups(watch=source.watch)
     for line, (query_id, _, moment, relevance) in lines(source.text, QRELS):

@@ -26,11 +26,11 @@ from moment_retrieval.metrics.report import evaluate
 from moment_retrieval.models.conquer import EncodedClips
 from moment_retrieval.ragged import Sequences
 from moment_retrieval.search import (
-    Found,
-    ListedCandidates,
+    RankedMoments,
     best_videos,
     candidate_recall,
     encode_corpus,
+    listed_candidates,
     search,
     search_candidates,
     seconds,
@@ -106,11 +106,12 @@ def _listed(path: Path, request: CandidateRequest, allowed: Allowed | None) -> t
             query: [number[name] for name in map(str, as_array(names, query)) if name in number]
             for query, names in as_object(parse_json(decode(read_bytes(path))), "the lists").items()
         }
-    source, candidates = ListedCandidates(path.stem, lists, request.count), {}
+    candidates = {}
     for split in request.splits:
         asking = split.judged.query_ids
-        candidates[split.name], _ = source.candidates(asking, allowed and allowed.among(request.clips.names, asking))
-    return source.name, candidates
+        mask = allowed and allowed.among(request.clips.names, asking)
+        candidates[split.name] = listed_candidates(lists, asking, request.count, mask)
+    return f"{path.stem}, top {request.count}", candidates
 
 
 def _scored(folder: Path, request: CandidateRequest, allowed: Allowed | None) -> tuple[str, dict[str, Tensor]]:
@@ -224,7 +225,7 @@ class WholeCorpus:
         videos = self.clips.found
         corpus = encode_corpus(model, batches(self.clips, videos, self.device, on_part))
 
-        def answered(queries: Sequences, _: Tensor) -> Found:
+        def answered(queries: Sequences, _: Tensor) -> RankedMoments:
             return search(model, queries, corpus, self.decoding)
 
         return {split.name: answers(self, split, videos, answered, on_part) for split in splits}
@@ -250,7 +251,7 @@ class AmongCandidates:
             candidates = self.candidates[split.name]
             indexes = torch.searchsorted(videos, candidates.clamp(min=0)).masked_fill(candidates < 0, -1)
 
-            def answered(queries: Sequences, rows: Tensor, indexes: Tensor = indexes) -> Found:
+            def answered(queries: Sequences, rows: Tensor, indexes: Tensor = indexes) -> RankedMoments:
                 return search_candidates(model, queries, encoded, indexes[rows], self.decoding)
 
             tables[split.name] = answers(self, split, videos, answered, on_part)
@@ -261,7 +262,7 @@ def answers(
     retriever: WholeCorpus | AmongCandidates,
     split: Split,
     videos: Tensor,
-    answered: Callable[[Sequences, Tensor], Found],
+    answered: Callable[[Sequences, Tensor], RankedMoments],
     on_part: OnPart,
 ) -> RunTable:
     """Collect what ``answered`` finds for every query with features; its videos index ``videos``."""

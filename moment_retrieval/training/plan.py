@@ -17,8 +17,8 @@ from moment_retrieval.settings import (
     PATIENCE,
     RELEASED,
     WARM_UP,
+    FeatureOptions,
     Padding,
-    Reading,
     Settings,
 )
 
@@ -214,7 +214,7 @@ def settings_of(plan: Plan, sizes: Mapping[str, int] | None = None) -> Settings:
         config=config.changed({"padding": plan.padding}),
         objective=changed(released.objective, "objective", plan.objective),
         decoding=changed(released.decoding, "decoding", plan.decoding),
-        reading=reading_of(plan),
+        reading=feature_options_of(plan),
         batch=plan.batch or released.batch,
     )
 
@@ -224,7 +224,7 @@ def config_of(plan: Plan, sizes: Mapping[str, int] | None = None) -> Any:
     return changed(RELEASED[plan.baseline].config, "sizes", {**plan.sizes, **(sizes or {})})
 
 
-def reading_of(plan: Plan) -> Reading:
+def feature_options_of(plan: Plan) -> FeatureOptions:
     """How a plan reads features. Raises BadPlan."""
     return changed(RELEASED[plan.baseline].reading, "reading", plan.reading)
 

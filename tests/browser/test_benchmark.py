@@ -123,7 +123,7 @@ def test_a_run_is_started_cancelled_resumed_and_ranked(begin: Begin, settings: A
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_a_baseline_is_trained_and_searched_with(begin: Begin, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("moment_retrieval.searching.queries.extractor_of", lambda *_, **__: Drawn())
+    monkeypatch.setattr("moment_retrieval.answers.extractor_of", lambda *_, **__: Drawn())
     page = begin(lambda project: features_drawn(project, tmp_path))
     complaints = Complaints(page)
     start(page, epochs=600)

@@ -23,7 +23,7 @@ def test_there_are_nine() -> None:
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.name)
 def test_an_author_run_loads(path: Path) -> None:
     corpus = read_corpus(CORPUS)
-    queries = queries_of(formats.read_run(path, formats.Form.TVR_RANKING, corpus=corpus, strict=False))
+    queries = queries_of(formats.read_run(path, formats.FileFormat.TVR_RANKING, corpus=corpus, strict=False))
     assert len(queries) == (497 if path.name.startswith("conquer") else 500)
     assert {len(query.moments) for query in queries} == {40}
     assert {moment.video for query in queries for moment in query.moments} <= set(corpus.durations_s)
@@ -31,7 +31,7 @@ def test_an_author_run_loads(path: Path) -> None:
 
 def test_the_form_of_an_author_run_is_seen() -> None:
     corpus = read_corpus(CORPUS)
-    run = formats.read_run(PATHS[0], formats.Form.TVR_RANKING, corpus=corpus)
+    run = formats.read_run(PATHS[0], formats.FileFormat.TVR_RANKING, corpus=corpus)
     assert dict(formats.read_run(PATHS[0], corpus=corpus)) == dict(run)
 
 

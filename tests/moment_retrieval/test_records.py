@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moment_retrieval import errors, formats, jsonfiles
-from moment_retrieval.formats import Form
+from moment_retrieval.formats import FileFormat
 from moment_retrieval.records import (
     JudgedMoment,
     QueryMoments,
@@ -39,11 +39,11 @@ CORPUS = VideoCorpus({"house_s01e01": 90.02}, {14: "house_s01e01"})
 
 
 def parse_ground_truth(data: bytes) -> list[QueryMoments[JudgedMoment]]:
-    return queries_of(formats.parse_ground_truth(data, Form.TVR_RANKING))
+    return queries_of(formats.parse_ground_truth(data, FileFormat.TVR_RANKING))
 
 
 def parse_run(data: bytes, *, corpus: VideoCorpus | None = None) -> list[RankedQuery]:
-    return queries_of(formats.parse_run(data, Form.TVR_RANKING, corpus=corpus, strict=False))
+    return queries_of(formats.parse_run(data, FileFormat.TVR_RANKING, corpus=corpus, strict=False))
 
 
 def encoded(value: Any) -> bytes:
@@ -138,7 +138,7 @@ def test_a_ground_truth_that_cannot_be_used_says_where_and_why(
     path = tmp_path / "val.json"
     path.write_bytes(data)
     with pytest.raises(kind, match=message) as raised:
-        formats.read_ground_truth(path, Form.TVR_RANKING)
+        formats.read_ground_truth(path, FileFormat.TVR_RANKING)
     assert str(raised.value).startswith(f"{path}: ")
 
 
@@ -183,7 +183,7 @@ def test_a_run_that_cannot_be_used_says_where_and_why(
     path = tmp_path / "run.json"
     path.write_bytes(data)
     with pytest.raises(kind, match=message) as raised:
-        formats.read_run(path, Form.TVR_RANKING, corpus=CORPUS, strict=False)
+        formats.read_run(path, FileFormat.TVR_RANKING, corpus=CORPUS, strict=False)
     assert str(raised.value).startswith(f"{path}: ")
 
 
@@ -283,7 +283,7 @@ def test_ground_truth_survives_writing_and_reading(
 ) -> None:
     path = tmp_path_factory.mktemp("records") / name
     formats.write_ground_truth(path, JudgedTable.from_queries(query_records))
-    assert queries_of(formats.read_ground_truth(path, Form.TVR_RANKING)) == query_records
+    assert queries_of(formats.read_ground_truth(path, FileFormat.TVR_RANKING)) == query_records
 
 
 @given(queries(scored_moments), st.sampled_from(["run.json", "run.json.gz"]))
@@ -292,4 +292,4 @@ def test_a_run_survives_writing_and_reading(
 ) -> None:
     path = tmp_path_factory.mktemp("records") / name
     formats.write_run(path, RunTable.from_queries(query_records))
-    assert queries_of(formats.read_run(path, Form.TVR_RANKING, strict=False)) == query_records
+    assert queries_of(formats.read_run(path, FileFormat.TVR_RANKING, strict=False)) == query_records

@@ -108,7 +108,7 @@ def forget() -> None:
 def site(scenario: HandMade, release: Release, settings: Any, tmp_path: Path, trained_folder: Path) -> Iterator[Site]:
     configure_training(settings, tmp_path)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("moment_retrieval.searching.queries.extractor_of", lambda *_, **__: Drawn())
+        patch.setattr("moment_retrieval.answers.extractor_of", lambda *_, **__: Drawn())
         forget()
         yield Site(scenario, release, trained_folder)
     forget()
@@ -197,7 +197,7 @@ def test_a_training_on_an_official_file_is_searched_by_the_model_that_its_file_n
         calls.append(f"{method} {model}")
         return Official(site.tiny)
 
-    monkeypatch.setattr("moment_retrieval.searching.queries.extractor_of", extractor)
+    monkeypatch.setattr("moment_retrieval.answers.extractor_of", extractor)
     FeatureSet.objects.update(extractor="file", model="bert-base-cased")
     assert "12 moments in " in site.page()
     assert calls == ["text-model bert-base-cased"]
@@ -388,7 +388,7 @@ def test_a_training_is_loaded_once(site: Site, monkeypatch: pytest.MonkeyPatch) 
 def test_at_most_two_text_models_stay_loaded(site: Site) -> None:
     """With them go the trainings that read words by them, which would hold on to them."""
     folder = experiments_files.folder_of(site.training)
-    sources = [worker.Source(folder, "text-model", model, "") for model in ("a", "b", "c")]
+    sources = [worker.SearchableTraining(folder, "text-model", model, "") for model in ("a", "b", "c")]
     references = [weakref.ref(worker.searcher_of(source).reading.words) for source in sources]
     gc.collect()
     assert [one() is None for one in references] == [True, False, False]

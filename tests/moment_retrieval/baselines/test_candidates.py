@@ -1,29 +1,9 @@
 import torch
 
 from moment_retrieval.ragged import Sequences
-from moment_retrieval.search import (
-    ListedCandidates,
-    ScoredCandidates,
-    best_videos,
-    candidate_recall,
-    encode_corpus,
-    search_candidates,
-)
+from moment_retrieval.search import best_videos, candidate_recall, listed_candidates, search_candidates
 from moment_retrieval.settings import Decoding
 from tests.moment_retrieval.baselines.small import batch_of, corpus_of, model_of
-
-
-def test_candidates_are_the_videos_another_model_scores_highest() -> None:
-    scorer = model_of("reloclnet").eval()
-    corpus, queries = encode_corpus(scorer, [corpus_of(6)]), batch_of(3).queries
-    by_id = {f"q{number}": queries.taken(torch.tensor([number])) for number in range(3)}
-    source = ScoredCandidates("ReLoCLNet", scorer, corpus, by_id, count=2)
-    videos, scores = source.candidates(["q2", "q0"])
-    with torch.inference_mode():
-        whole = corpus.scores(scorer.encode_queries(queries))[[2, 0]]
-    assert source.name == "ReLoCLNet, top 2"
-    assert videos.tolist() == whole.argsort(dim=1, descending=True)[:, :2].tolist()
-    torch.testing.assert_close(scores, whole.gather(1, videos))
 
 
 def test_candidates_stay_within_what_is_allowed() -> None:
@@ -33,10 +13,8 @@ def test_candidates_stay_within_what_is_allowed() -> None:
 
 
 def test_a_list_of_somebody_else_is_taken_as_it_is() -> None:
-    source = ListedCandidates("HERO", {"q0": [4, 2, 1], "q1": []}, count=2)
-    videos, scores = source.candidates(["q1", "q0"])
+    videos = listed_candidates({"q0": [4, 2, 1], "q1": []}, ["q1", "q0"], 2)
     assert videos.tolist() == [[-1, -1], [4, 2]]
-    assert scores.tolist() == [[-torch.inf, -torch.inf], [1.0, 0.5]]
 
 
 def test_recall_counts_moments_not_videos() -> None:

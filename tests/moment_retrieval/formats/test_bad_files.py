@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from moment_retrieval import errors
-from moment_retrieval.formats import Form, parse_ground_truth, parse_run
+from moment_retrieval.formats import FileFormat, parse_ground_truth, parse_run
 from moment_retrieval.formats.matrices import read_relevance
 from moment_retrieval.records import VideoCorpus, parse_corpus
 from tests.mutations import mutated
@@ -150,9 +150,9 @@ def test_ground_truth_that_cannot_be_used_says_where_and_why(name: str) -> None:
 
 def test_a_file_of_another_form_than_named_is_refused() -> None:
     with pytest.raises(errors.InvalidRecord, match="^line 1: expected 6 columns"):
-        parse_run(pretty().encode(), Form.TREC)
+        parse_run(pretty().encode(), FileFormat.TREC)
     with pytest.raises(errors.MalformedFile, match="^not Parquet: "):
-        parse_run(b"PAR1 and what else", Form.PARQUET)
+        parse_run(b"PAR1 and what else", FileFormat.PARQUET)
 
 
 def test_an_inverted_moment_may_be_let_through_and_overlaps_nothing() -> None:
@@ -221,7 +221,7 @@ def test_a_moment_of_endless_digits_is_refused_at_once() -> None:
     """The number of ways to part n digits grows with their square; nobody tries them (see pytest's timeout)."""
     line = f"1 Q0 a:{'1' * 200_000}x 1 0.5 ours\n".encode()
     with pytest.raises(errors.InvalidRecord, match="^line 1: a moment must be video:start-end"):
-        parse_run(line, Form.TREC)
+        parse_run(line, FileFormat.TREC)
 
 
 def zipped(content: bytes, method: int) -> bytes:

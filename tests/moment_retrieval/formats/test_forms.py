@@ -13,7 +13,7 @@ import pytest
 from moment_retrieval import errors, jsonfiles
 from moment_retrieval.formats import (
     CODECS,
-    Form,
+    FileFormat,
     parse_ground_truth,
     parse_run,
     read_ground_truth,
@@ -28,7 +28,7 @@ from moment_retrieval.records import JudgedMoment, QueryMoments, ScoredMoment
 from moment_retrieval.tables import JudgedTable, RunTable
 from tests.moment_retrieval.formats.truths import WRITERS
 
-TABULAR = [Form.TREC, Form.CSV, Form.PARQUET]
+TABULAR = [FileFormat.TREC, FileFormat.CSV, FileFormat.PARQUET]
 RUN = RunTable.from_queries(
     [
         QueryMoments(
@@ -60,25 +60,25 @@ def same(one: Any, other: Any) -> bool:
     return list(one) == list(other) and dict(one) == dict(other)
 
 
-@pytest.mark.parametrize("form", Form, ids=lambda form: form.value)
+@pytest.mark.parametrize("form", FileFormat, ids=lambda form: form.value)
 @pytest.mark.parametrize("form_is_named", [True, False])
-def test_a_run_is_read_as_it_was_written(form: Form, form_is_named: bool) -> None:
+def test_a_run_is_read_as_it_was_written(form: FileFormat, form_is_named: bool) -> None:
     data = encoded(CODECS[form].write_run(RUN))
     read = parse_run(data, form if form_is_named else None)
     assert same(read, RUN)
-    assert read.texts == (("", "") if form in (Form.TREC, Form.MVMR) else RUN.texts)
+    assert read.texts == (("", "") if form in (FileFormat.TREC, FileFormat.MVMR) else RUN.texts)
 
 
-@pytest.mark.parametrize("form", Form, ids=lambda form: form.value)
+@pytest.mark.parametrize("form", FileFormat, ids=lambda form: form.value)
 @pytest.mark.parametrize("form_is_named", [True, False])
-def test_ground_truth_is_read_as_it_was_written(form: Form, form_is_named: bool) -> None:
-    data = encoded(WRITERS[form](POOLS if form is Form.MVMR else TRUTH))
+def test_ground_truth_is_read_as_it_was_written(form: FileFormat, form_is_named: bool) -> None:
+    data = encoded(WRITERS[form](POOLS if form is FileFormat.MVMR else TRUTH))
     read = parse_ground_truth(data, form if form_is_named else None)
     assert [[m.video, m.start_s, m.end_s, m.relevance] for rows in read.values() for m in rows] == [
         [m.video, m.start_s, m.end_s, m.relevance] for rows in TRUTH.values() for m in rows
     ]
     assert list(read) == list(TRUTH)
-    if form is Form.TVR_RANKING:
+    if form is FileFormat.TVR_RANKING:
         assert same(read, TRUTH)  # with pair ids, captions and all
 
 
@@ -102,9 +102,9 @@ def test_a_run_of_json_lines_is_read() -> None:
 @pytest.mark.parametrize(("video", "word"), [("a b", "a%20b"), ("100%", "100%25"), ("a\tb", "a%09b"), ("é_b", "é_b")])
 def test_a_video_whose_name_is_no_word_is_one_in_trec(video: str, word: str) -> None:
     run = RunTable.from_moments({"1": [ScoredMoment(video, 0, 1, 1)]})
-    text = CODECS[Form.TREC].write_run(run)
+    text = CODECS[FileFormat.TREC].write_run(run)
     assert text == f"1 Q0 {word}:0.0-1.0 1 1.0 momentjudge\n"
-    assert parse_run(text.encode(), Form.TREC)["1"] == run["1"]
+    assert parse_run(text.encode(), FileFormat.TREC)["1"] == run["1"]
 
 
 def test_what_is_no_escape_in_trec_stays() -> None:
@@ -126,7 +126,7 @@ def test_the_order_of_csv_is_that_of_its_lines_or_ranks() -> None:
 
 def test_types_of_queries_survive_in_csv_parquet_and_tvr() -> None:
     typed = JudgedTable(TRUTH.query_ids, TRUTH.offsets, TRUTH.spans, TRUTH.weights, TRUTH.texts, kinds=("vt", "t"))
-    for form in (Form.CSV, Form.PARQUET, Form.TVR):
+    for form in (FileFormat.CSV, FileFormat.PARQUET, FileFormat.TVR):
         assert parse_ground_truth(encoded(WRITERS[form](typed))).kinds == ("vt", "t")
 
 
@@ -153,14 +153,14 @@ def test_saliency_of_clips_is_read_and_written() -> None:
     truth = parse_ground_truth(json.dumps(line).encode())
     assert isinstance(truth, HighlightTruth)
     assert truth.saliency[0].tolist() == [[0, 0, 0], [1, 2, 3], [4, 0, 0]]
-    again = parse_ground_truth(encoded(WRITERS[Form.QVHIGHLIGHTS](truth)))
+    again = parse_ground_truth(encoded(WRITERS[FileFormat.QVHIGHLIGHTS](truth)))
     assert isinstance(again, HighlightTruth)
     np.testing.assert_array_equal(again.saliency[0], truth.saliency[0])
     run = parse_run(
         b'{"qid": 1, "vid": "v", "pred_relevant_windows": [[2, 6, 0.5]], "pred_saliency_scores": [0.5, -1]}'
     )
     assert isinstance(run, HighlightRun)
-    assert encoded(CODECS[Form.QVHIGHLIGHTS].write_run(run)) and run.saliency[0].tolist() == [0.5, -1]
+    assert encoded(CODECS[FileFormat.QVHIGHLIGHTS].write_run(run)) and run.saliency[0].tolist() == [0.5, -1]
 
 
 def test_frames_of_mvmr_become_seconds_and_golden_moments_end_with_their_video() -> None:
@@ -196,7 +196,7 @@ def zipped(*names: str, content: bytes = b"[]") -> bytes:
 
 
 def test_a_zip_archive_of_one_file_is_read_and_one_of_two_is_refused() -> None:
-    data = encoded(CODECS[Form.TVR_RANKING].write_run(RUN))
+    data = encoded(CODECS[FileFormat.TVR_RANKING].write_run(RUN))
     assert same(parse_run(zipped("folder/", "folder/run.json", content=data)), RUN)
     with pytest.raises(errors.MalformedFile, match="must hold one file, it holds 2: a.json, b.json"):
         parse_run(zipped("a.json", "b.json"))
@@ -225,8 +225,8 @@ def test_a_huge_file_is_refused_after_the_limit(tmp_path: Path, monkeypatch: pyt
 def test_what_a_form_cannot_hold_is_not_written() -> None:
     two = RunTable.from_moments({"1": [ScoredMoment("a", 0, 1, 1), ScoredMoment("b", 0, 1, 1)]})
     with pytest.raises(errors.NotWritable, match="query 1 has moments of several videos"):
-        CODECS[Form.QVHIGHLIGHTS].write_run(two)
+        CODECS[FileFormat.QVHIGHLIGHTS].write_run(two)
     with pytest.raises(errors.NotWritable, match=r"no place for the blanks in 'a b'"):
-        CODECS[Form.TREC].write_run(RunTable.from_moments({"a b": [ScoredMoment("a", 0, 1, 1)]}))
+        CODECS[FileFormat.TREC].write_run(RunTable.from_moments({"a b": [ScoredMoment("a", 0, 1, 1)]}))
     with pytest.raises(errors.NotWritable, match="query 1 is not called video#number"):
-        CODECS[Form.MVMR].write_run(RunTable.from_moments({"1": []}))
+        CODECS[FileFormat.MVMR].write_run(RunTable.from_moments({"1": []}))

@@ -9,7 +9,7 @@ import pytest
 from pyarrow import parquet as files
 
 from moment_retrieval.errors import InvalidRecord, MalformedFile, UnreadableFile
-from moment_retrieval.formats import Form, parquet, parse_run
+from moment_retrieval.formats import FileFormat, parquet, parse_run
 from moment_retrieval.limited import Limits
 from tests.mutations import mutated
 
@@ -58,13 +58,13 @@ def test_a_text_that_unpacks_to_more_than_the_file_says_is_refused(monkeypatch: 
     content = with_claims(parquet_of("zstd", query=["", "", long]), 1000)
     assert len(content) < 2**16
     with pytest.raises(UnreadableFile, match="^reading it takes more than 256 MB of memory, and was stopped$"):
-        parse_run(content, Form.PARQUET)
+        parse_run(content, FileFormat.PARQUET)
 
 
 def test_what_the_file_says_itself_is_believed_where_it_is_too_much() -> None:
     content = with_claims(parquet_of("zstd", query=["", "", "a" * 2**16]), 257 * 2**20)
     with pytest.raises(UnreadableFile, match="^larger than 256 MiB$"):
-        parse_run(content, Form.PARQUET)
+        parse_run(content, FileFormat.PARQUET)
 
 
 def cut_in_the_middle(content: bytes) -> bytes:
@@ -83,7 +83,7 @@ def without_utf8(content: bytes) -> bytes:
 def test_what_is_broken_is_a_malformed_file(break_: Callable[[bytes], bytes]) -> None:
     content = break_(parquet_of())
     with pytest.raises(MalformedFile, match="^not Parquet: ") as raised:
-        parse_run(content, Form.PARQUET)
+        parse_run(content, FileFormat.PARQUET)
     assert str(raised.value).isprintable()
 
 
@@ -101,11 +101,11 @@ def test_what_is_broken_is_a_malformed_file(break_: Callable[[bytes], bytes]) ->
 )
 def test_columns_of_other_types_are_refused_by_name(columns: dict[str, object], problem: str) -> None:
     with pytest.raises(InvalidRecord, match=f"^{problem}$"):
-        parse_run(parquet_of(**columns), Form.PARQUET)
+        parse_run(parquet_of(**columns), FileFormat.PARQUET)
 
 
 def test_numbers_as_texts_and_ids_as_numbers_are_read() -> None:
-    table = parse_run(parquet_of(query_id=[7, 7, 8], start=["0", "1", "2"]), Form.PARQUET)
+    table = parse_run(parquet_of(query_id=[7, 7, 8], start=["0", "1", "2"]), FileFormat.PARQUET)
     assert table.query_ids == ("7", "8") and table.spans.start_s.tolist() == [0.0, 1.0, 2.0]
 
 

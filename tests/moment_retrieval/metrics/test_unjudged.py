@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moment_retrieval.metrics.board import unjudged_rates
 from moment_retrieval.metrics.iou import span_iou
+from moment_retrieval.metrics.leaderboard import unjudged_rates
 from moment_retrieval.metrics.ndcg_iou import Convention, Measure
 from moment_retrieval.records import JudgedMoment, Span
 from moment_retrieval.tables import JudgedTable, RunTable

@@ -1,6 +1,6 @@
 """Moments of one video that overlap stand as one answer."""
 
-from moment_retrieval.searching.queries import Hit, folded
+from moment_retrieval.answers import Hit, folded
 
 
 class TestFolding:

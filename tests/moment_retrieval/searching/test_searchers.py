@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 import torch
 
+from moment_retrieval.answers import Answer, UnknownWords, Words, WordsBy
 from moment_retrieval.cli import main
 from moment_retrieval.errors import MissingFeatures, ScoringError
 from moment_retrieval.features import open_features
 from moment_retrieval.index import Index
-from moment_retrieval.searching.queries import Answer, UnknownWords, Words, WordsBy
-from moment_retrieval.searching.searchers import CandidateSearcher, CorpusSearcher
+from moment_retrieval.searchers import CandidateSearcher, CorpusSearcher
 from tests.moment_retrieval.training.tiny import experiment
 
 
@@ -182,7 +182,7 @@ class Sentences(Spoken):
 class TestCommand:
     @pytest.fixture(autouse=True)
     def read_numbers(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("moment_retrieval.searching.queries.Words", lambda by: Sentences(folder))
+        monkeypatch.setattr("moment_retrieval.answers.Words", lambda by: Sentences(folder))
 
     @pytest.mark.parametrize("baseline", ["xml", "conquer"])
     def test_prints_the_moments_of_an_answer(
