@@ -26,33 +26,22 @@ from torch.nn.functional import dropout
 from benchmarks import padded
 from benchmarks.common import ROOT, arguments, command_of, device_name, machine, peak_mb, show
 from models_runner.experiments.child import HUGE_PAGES
-from moment_retrieval.batches import Batch
+from moment_retrieval.baselines import BASELINES, optimiser_of
+from moment_retrieval.batches import Batch, Sequences
 from moment_retrieval.distributed import Precision, keep_freed
 from moment_retrieval.losses import RandomNegatives
 from moment_retrieval.models import blocks
-from moment_retrieval.models.conquer import Conquer, conquer_loss
-from moment_retrieval.models.reloclnet import Reloclnet, reloclnet_loss
-from moment_retrieval.models.xml import Xml, xml_loss
-from moment_retrieval.optim import BertAdam, CorrectedAdam, parameter_groups
-from moment_retrieval.ragged import Sequences
-from moment_retrieval.settings import ConquerConfig, Objective, Padding, ReloclnetConfig, XmlConfig
+from moment_retrieval.optim import parameter_groups
+from moment_retrieval.settings import RELEASED, Objective, Padding
 
 BATCH = {"xml": 128, "reloclnet": 128, "conquer": 16}
-MODELS: dict[str, tuple[Any, Any]] = {  # in full size
-    "xml": (Xml, XmlConfig),
-    "reloclnet": (Reloclnet, ReloclnetConfig),
-    "conquer": (Conquer, ConquerConfig),
-}
 KNOWN_S = {"xml": 6.0, "reloclnet": 13.2, "conquer": 8.4}  # CPU seconds a step of the released code, on 2 threads
 NEAR = 0.25
-WANTED = {  # of the re-statement's time and memory
-    "xml": {"official": (0.7, None), "compact": (0.5, 0.6)},
-    "reloclnet": {"official": (0.7, None), "compact": (0.5, 0.6)},
-    "conquer": {"official": (0.3, None), "compact": (0.3, 0.6)},
-}
+WANTED = {"official": (0.7, None), "compact": (0.5, 0.6)}  # of the re-statement's time and memory
 OURS = ("official", "compact", "bfloat16")  # the last: compact, most products in 16 bits
 WAYS = ("published", *OURS)
 TRICKS = ("dropout", "memory", "pages", "adam")  # what ``--tricks`` leaves out of compact, one at a time
+OF_CONQUER = "adam"  # the others' optimiser goes from parameter to parameter
 
 
 def main() -> int:
@@ -85,15 +74,16 @@ def compared(name: str, options: argparse.Namespace) -> dict[str, Any]:
     near = abs(base["seconds"] / KNOWN_S[name] - 1) <= NEAR
     met = all(
         ratios[variant]["seconds"] <= seconds and (memory is None or ratios[variant]["memory_mib"] <= memory)
-        for variant, (seconds, memory) in WANTED[name].items()
+        for variant, (seconds, memory) in WANTED.items()
     )
     return {**rows, "ratios": ratios, "as_published": near, "met": met, "kept": near and met}
 
 
 def gains(name: str, options: argparse.Namespace) -> dict[str, float]:
     """Return the share of a step's seconds that each trick saves."""
-    rows = side_by_side(name, options, ("compact", *TRICKS))
-    return {trick: round(1 - rows["compact"]["seconds"] / rows[trick]["seconds"], 3) for trick in TRICKS}
+    tricks = [trick for trick in TRICKS if trick != OF_CONQUER or name == "conquer"]
+    rows = side_by_side(name, options, ("compact", *tricks))
+    return {trick: round(1 - rows["compact"]["seconds"] / rows[trick]["seconds"], 3) for trick in tricks}
 
 
 def side_by_side(name: str, options: argparse.Namespace, variants: Sequence[str]) -> dict[str, dict[str, float]]:
@@ -165,14 +155,11 @@ def step_of(name: str, variant: str, device: str) -> Callable[[], None]:
     """Return one training step, ready to be repeated."""
     padding = Padding.OFFICIAL if variant in {"published", "official"} else Padding.COMPACT
     precision = Precision("bfloat16" if variant == "bfloat16" else "float32", torch.device(device))
-    build, config = MODELS[name]
-    model: Any = build(config(padding=padding)).train().to(device)
+    model: Any = BASELINES[name].build(padding=padding).train().to(device)
     batch = random_batch(name)
-    groups = parameter_groups(model, exempt=[one for one, _ in model.named_parameters() if model.undecayed(one)])
     draw = RandomNegatives(torch.Generator().manual_seed(2))
     objective = Objective()
     loss: Callable[[], torch.Tensor]
-    optimiser: Any
     if variant == "published":
         with torch.device(device):
             whole = padded.PaddedBatch.of(batch, clips=model.config.clips, words=30 if name == "conquer" else None)
@@ -180,19 +167,15 @@ def step_of(name: str, variant: str, device: str) -> Callable[[], None]:
             loss = lambda: padded.conquer_step_loss(model, whole, objective)  # noqa: E731
         else:
             loss = lambda: padded.two_stream_loss(model, whole, objective, draw)  # noqa: E731
-        optimiser = padded.plain_adam(groups, clips_each=name != "conquer")
         del batch
     else:
         batch = batch.to(device)
-        if name == "conquer":
-            loss = lambda: conquer_loss(model(batch), batch, objective).total  # noqa: E731
-            optimiser = CorrectedAdam(groups, lr=1e-4)
-        else:
-            of = xml_loss if name == "xml" else reloclnet_loss
-            loss = lambda: of(model(batch), batch, objective, draw).total  # noqa: E731
-            optimiser = BertAdam(groups, lr=1e-4, total=1000)
-        if variant == "adam":
-            optimiser = padded.plain_adam(groups, clips_each=name != "conquer")
+        loss = lambda: BASELINES[name].loss(model(batch), batch, objective, draw).total  # noqa: E731
+    if variant in ("published", "adam"):
+        groups = parameter_groups(model, exempt=[one for one, _ in model.named_parameters() if model.undecayed(one)])
+        optimiser = padded.plain_adam(groups, clips_each=name != "conquer")
+    else:
+        optimiser = optimiser_of(name, model, total=1000)
 
     def step() -> None:
         for parameter in model.parameters():
@@ -207,7 +190,7 @@ def step_of(name: str, variant: str, device: str) -> Callable[[], None]:
 
 def random_batch(name: str) -> Batch:
     """Draw samples of realistic lengths."""
-    config = MODELS[name][1]()
+    config = RELEASED[name].config
     draw = torch.Generator().manual_seed(7)
     size = BATCH[name]
     clips = (torch.randn(size, generator=draw) * 15 + 51).round().long().clamp(4, config.clips)

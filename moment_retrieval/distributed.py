@@ -28,9 +28,8 @@ from torch.nn import functional
 from torch.nn.parallel import DistributedDataParallel
 from torch.optim import Optimizer
 
-from moment_retrieval.batches import Batch
+from moment_retrieval.batches import NOTHING, Batch, Layout
 from moment_retrieval.errors import RetrievalError, ScoringError
-from moment_retrieval.ragged import NOTHING, Layout
 
 Pair = tuple[Tensor, Tensor]
 MIB = 2**20

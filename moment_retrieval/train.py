@@ -52,7 +52,7 @@ from moment_retrieval.errors import ScoringError
 from moment_retrieval.jsonfiles import is_out_of_room
 from moment_retrieval.losses import DrawNegatives, Loss, RandomNegatives
 from moment_retrieval.optim import warmed_up
-from moment_retrieval.settings import Objective, Settings
+from moment_retrieval.settings import EVALUATIONS_PER_EPOCH, Objective, Settings
 from moment_retrieval.training import feature_rows
 from moment_retrieval.training.evaluation import (
     SELECTED,
@@ -539,7 +539,7 @@ class Schedule:
     epochs: int
     seed: int
     whole_batches: bool = False  # what is left over at the end of an epoch is left out, unless it is all there is
-    evaluations_per_epoch: float = 1.0  # may be less than 1
+    evaluations_per_epoch: float = EVALUATIONS_PER_EPOCH[20]  # may be less than 1
 
     @property
     def per_epoch(self) -> int:

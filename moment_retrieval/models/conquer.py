@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from moment_retrieval.batches import Batch
+from moment_retrieval.batches import NOTHING, Batch, Layout, Sequences, SideBySide, wide
 from moment_retrieval.distributed import ONE_PROCESS, SingleProcess
 from moment_retrieval.losses import DrawNegatives, Loss
 from moment_retrieval.models.blocks import (
@@ -26,7 +26,6 @@ from moment_retrieval.models.blocks import (
     ProjectedEncoder,
     initialise,
 )
-from moment_retrieval.ragged import NOTHING, Layout, Sequences, SideBySide, wide
 from moment_retrieval.settings import ConquerConfig, Objective, Padding
 
 NO_CLIP = -1e4  # logit of what is no clip; the other masks of this model are larger

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from moment_retrieval.batches import Batch
+from moment_retrieval.batches import Batch, Layout
 from moment_retrieval.distributed import ONE_PROCESS, SingleProcess
 from moment_retrieval.losses import (
     DrawNegatives,
@@ -20,7 +20,6 @@ from moment_retrieval.losses import (
     video_contrast,
 )
 from moment_retrieval.models.two_stream import TwoStream, best_clip, clip_scores, mean_of
-from moment_retrieval.ragged import Layout
 from moment_retrieval.settings import Objective, ReloclnetConfig
 
 

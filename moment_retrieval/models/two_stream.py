@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from moment_retrieval.batches import HIDDEN, NOTHING, Layout, Sequences, wide
 from moment_retrieval.distributed import Pair
 from moment_retrieval.models.blocks import (
     NORM_EPSILON,
@@ -22,7 +23,6 @@ from moment_retrieval.models.blocks import (
     PositionalEncoding,
     initialise,
 )
-from moment_retrieval.ragged import HIDDEN, NOTHING, Layout, Sequences, wide
 from moment_retrieval.settings import Config, Padding
 
 

@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from moment_retrieval.batches import Sequences
 from moment_retrieval.checkpoints import Trained, open_trained
 from moment_retrieval.data import Clips, Split, checkpoint_at, read_clips, readers_of
 from moment_retrieval.errors import at
@@ -24,7 +25,6 @@ from moment_retrieval.jsonfiles import as_array, as_object, decode, parse_json, 
 from moment_retrieval.metrics.ndcg_iou import Convention
 from moment_retrieval.metrics.report import evaluate
 from moment_retrieval.models.conquer import EncodedClips
-from moment_retrieval.ragged import Sequences
 from moment_retrieval.search import (
     RankedMoments,
     best_videos,

@@ -1,6 +1,6 @@
 import torch
 
-from moment_retrieval.ragged import Sequences
+from moment_retrieval.batches import Sequences
 from moment_retrieval.search import best_videos, candidate_recall, listed_candidates, search_candidates
 from moment_retrieval.settings import Decoding
 from tests.moment_retrieval.baselines.small import batch_of, corpus_of, model_of

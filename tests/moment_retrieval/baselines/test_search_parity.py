@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from moment_retrieval.ragged import Sequences
+from moment_retrieval.batches import Sequences
 from moment_retrieval.search import RankedMoments, encode_corpus, largest, search, search_candidates, seconds
 from moment_retrieval.settings import Decoding
 from tests.moment_retrieval.baselines import test_conquer_parity as conquer
