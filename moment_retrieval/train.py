@@ -59,8 +59,8 @@ from moment_retrieval.training.evaluation import (
     AmongCandidates,
     CandidateRequest,
     Cost,
+    RetrievalTimer,
     Retriever,
-    Watch,
     WholeCorpus,
     first_stage,
     metrics_of,
@@ -131,27 +131,41 @@ def _refuse(folder: Path, reason: str) -> None:
 
 
 def _carry_out(folder: Path, plan: Plan, team: Team, stop: StopRequest, events: Events | None) -> int:
-    trainer: list[Trainer] = []  # what there is of it when something fails
+    trainer: Trainer | None = None
+
+    def end(status: int, kind: str, **values: Any) -> int:
+        if events is not None:
+            events.record(kind, **values, step=0 if trainer is None else trainer.progress.step)
+        return status
+
+    def fail(reason: str) -> int:
+        print(f"error: {reason}", file=sys.stderr)
+        if events is None:  # the first process will only see that this one is gone
+            with Events(folder) as own:
+                step = 0 if trainer is None else trainer.progress.step
+                own.record("failed", reason=f"process {team.rank}: {reason}", step=step)
+        return end(FAILED, "failed", reason=reason)
+
     try:
-        trainer.append(_trainer(folder, plan, team, stop, events))
-        trainer[0].run()
+        trainer = _trainer(folder, plan, team, stop, events)
+        trainer.run()
     except TrainingStopped:
-        return _ended(events, STOPPED, "stopped", step=_step(trainer))
+        return end(STOPPED, "stopped")
     except BadPlan as error:
-        _ended(events, BAD_PLAN, "failed", reason=str(error), step=_step(trainer))
+        end(BAD_PLAN, "failed", reason=str(error))
         raise
     except ScoringError as error:
-        return _failed(folder, team, events, str(error), trainer)
+        return fail(str(error))
     except Exception as error:
         if reason := _known(error):
-            return _failed(folder, team, events, reason, trainer)
+            return fail(reason)
         if events is not None:
             traceback.print_exc(file=events.log)
         traceback.print_exc()
         if team.size > 1 and is_lost(error):
             return LOST  # its own process says why, if it can
         log_name = "standard error" if events is None else LOG
-        return _failed(folder, team, events, f"{type(error).__name__}: {error}; {log_name} says where", trainer)
+        return fail(f"{type(error).__name__}: {error}; {log_name} says where")
     if team.first:
         shutil.rmtree(folder / feature_rows.FOLDER, ignore_errors=True)
     return DONE
@@ -190,24 +204,6 @@ def _prepare_dataset(plan: Plan, feature_cache: FeatureCache, team: Team) -> Tra
     dataset = read_dataset(plan, feature_cache) if team.first else None
     team.result_of_first(lambda: None)
     return dataset or read_dataset(plan, feature_cache)
-
-
-def _failed(folder: Path, team: Team, events: Events | None, reason: str, trainer: list[Trainer]) -> int:
-    print(f"error: {reason}", file=sys.stderr)
-    if events is None:  # the first process will only see that this one is gone
-        with Events(folder) as own:
-            return _ended(own, FAILED, "failed", reason=f"process {team.rank}: {reason}", step=_step(trainer))
-    return _ended(events, FAILED, "failed", reason=reason, step=_step(trainer))
-
-
-def _ended(events: Events | None, status: int, kind: str, **values: Any) -> int:
-    if events is not None:
-        events.record(kind, **values)
-    return status
-
-
-def _step(trainer: list[Trainer]) -> int:
-    return trainer[0].progress.step if trainer else 0
 
 
 @contextmanager
@@ -424,9 +420,9 @@ class Trainer:
         try:
             self.model.eval()
             val = self.dataset.splits["val"]
-            watch = Watch(self.stop.look)
-            metrics = metrics_of(self.retriever(self.model, [val], watch)["val"], val)
-            self.cost = watch.cost(val)
+            timer = RetrievalTimer(self.stop.look)
+            metrics = metrics_of(self.retriever(self.model, [val], timer)["val"], val)
+            self.cost = timer.cost(val)
             return metrics, self._loss_on(val)
         except TrainingStopped:
             return None, None
@@ -441,13 +437,12 @@ class Trainer:
         parts = torch.arange(len(split.samples)).split(size)[:LOSS_BATCHES]
         if self.settings.objective.mask_positives or not len(split.samples):
             return None  # which other videos suit these queries is not known in full
-        total = sum(len(part) * self._loss_of(loader.load(part).batches[0], draw) for part in parts)
+        total = 0.0
+        for part in parts:
+            self.stop.look()
+            batch = loader.load(part).batches[0].to(self.team.device)
+            total += len(part) * self.stepper.evaluated(batch, draw).total.item()
         return total / sum(map(len, parts))
-
-    def _loss_of(self, batch: Batch, draw: RandomNegatives) -> float:
-        self.stop.look()
-        loss: float = self.stepper.evaluated(batch.to(self.team.device), draw).total.item()
-        return loss
 
     def _record_evaluation(self, metrics: dict[str, float], loss: float | None, best: bool, took_s: float) -> None:
         """``took_s``: until now, without what is saved after it."""

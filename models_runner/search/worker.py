@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -62,9 +63,9 @@ def _texts() -> ValueCache[Words]:
 
 
 def _words(source: SearchableTraining) -> Words:
-    from moment_retrieval.answers import Words, WordsBy
+    from moment_retrieval.answers import Words
 
-    return _texts().get(_text(source), lambda: Words(WordsBy(source.way, source.model)))
+    return _texts().get(_text(source), lambda: Words(source.way, source.model))
 
 
 def _text(source: SearchableTraining) -> Hashable:
@@ -84,10 +85,6 @@ def _stamp(source: SearchableTraining) -> Stamp:
     return (stat.st_mtime_ns, stat.st_size)
 
 
-def _nbytes(value: Any) -> int:
-    return int(value.nbytes)
-
-
 class ValueCache(Generic[Value]):
     """Values by key, of ``limit`` bytes together; one that is larger is held alone, with what it needs."""
 
@@ -95,7 +92,7 @@ class ValueCache(Generic[Value]):
         self,
         limit: int,
         *,
-        size: Callable[[Value], int] = _nbytes,
+        size: Callable[[Any], int] = attrgetter("nbytes"),
         on_drop: Callable[[Hashable], object] = lambda key: None,
     ) -> None:
         self.limit = limit

@@ -110,10 +110,6 @@ def check(
                 on_progress(n_done, total)
     for name, detail in _uneven(lengths.get("video", {}), lengths.get("subtitle", {})):
         notes["subtitle", Trouble.LENGTH].append((name, detail))
-    return _findings(notes)
-
-
-def _findings(notes: Notes) -> list[Finding]:
     return [
         Finding(kind, trouble, len(pairs), tuple(name for name, _ in pairs[:SHOWN] if name), pairs[0][1])
         for (kind, trouble), pairs in notes.items()

@@ -29,18 +29,13 @@ def open_features(path: str | Path) -> FeatureStore:
         BrokenFeatures: there is no such file, it is cut short, or it is neither.
     """
     path = Path(path)
-    if is_lmdb(path):
+    if path.is_dir() and (path / LMDB_FILE).is_file():
         return LmdbStore(path)
     if is_hdf5(path):
         return Hdf5Store(path)
     if not path.exists():
         raise BrokenFeatures(f"{path}: there is no such file or folder")
     raise BrokenFeatures(f"{path}: neither an HDF5 file (.h5, .hdf5) nor an LMDB folder ({LMDB_FILE})")
-
-
-def is_lmdb(path: Path) -> bool:
-    """Whether it is the kind of folder that is read by LMDB."""
-    return path.is_dir() and (path / LMDB_FILE).is_file()
 
 
 def is_hdf5(path: Path) -> bool:

@@ -16,23 +16,10 @@ from pathlib import Path
 from moment_retrieval.entries import decoded, skip_blank
 from moment_retrieval.errors import EmptyFile, WrongFormat, at
 from moment_retrieval.formats import delimited, mvmr, qvhighlights, trec, tvr, tvr_ranking
-from moment_retrieval.formats.builder import SourceFile
+from moment_retrieval.formats.builder import SourceFile as SourceFile
 from moment_retrieval.jsonfiles import read_bytes, shown, write_atomically
 from moment_retrieval.records import VideoCorpus
 from moment_retrieval.tables import JudgedTable, RunTable
-
-__all__ = [
-    "CODECS",
-    "FileFormat",
-    "SourceFile",
-    "parse_ground_truth",
-    "parse_run",
-    "parse_with_format",
-    "read_ground_truth",
-    "read_run",
-    "write_ground_truth",
-    "write_run",
-]
 
 
 class FileFormat(enum.Enum):

@@ -188,7 +188,7 @@ class Cost:
         return self.corpus_s + queries * self.query_s
 
 
-class Watch:
+class RetrievalTimer:
     """An ``on_part`` that knows when each part began."""
 
     def __init__(self, on_part: OnPart) -> None:

@@ -111,7 +111,8 @@ def run_upload(
     run.owner, run.file_name, run.bytes = membership.user, (file.name or "run")[-200:], file.size or 0
     upload_check(membership, now)
     upload_check_in_all(membership, split)
-    if _has(run):
+    namesakes = Run.objects.filter(project=run.project_id, split=split, owner=run.owner_id, system=run.system)
+    if namesakes.exclude(state__in=[Run.State.FAILED, Run.State.WITHDRAWN]).exists():
         raise NotPossible(_taken(run))
     try:
         _run_store(run, file, check=partial(_upload_check_locked, run, membership, now))
@@ -220,12 +221,6 @@ def name_checked(name: str, what: str) -> str:
 
 def _at_work(project_id: int, owner_id: int | None) -> bool:
     return Run.objects.filter(project=project_id, owner=owner_id, state=Run.State.RUNNING).exists()
-
-
-def _has(run: Run) -> bool:
-    """Whether its owner has a run of this name already."""
-    runs = Run.objects.filter(project=run.project_id, split=run.split, owner=run.owner_id, system=run.system)
-    return runs.exclude(state__in=[Run.State.FAILED, Run.State.WITHDRAWN]).exists()
 
 
 def _taken(run: Run) -> str:

@@ -389,7 +389,7 @@ def test_at_most_two_text_models_stay_loaded(site: Site) -> None:
     """With them go the trainings that read words by them, which would hold on to them."""
     folder = experiments_files.folder_of(site.training)
     sources = [worker.SearchableTraining(folder, "text-model", model, "") for model in ("a", "b", "c")]
-    references = [weakref.ref(worker.searcher_of(source).reading.words) for source in sources]
+    references = [weakref.ref(worker.searcher_of(source).reader.words) for source in sources]
     gc.collect()
     assert [one() is None for one in references] == [True, False, False]
-    assert worker.searcher_of(sources[2]).reading.words is references[2]()
+    assert worker.searcher_of(sources[2]).reader.words is references[2]()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from moment_retrieval.answers import Answer, UnknownWords, Words, WordsBy
+from moment_retrieval.answers import Answer, UnknownWords, Words
 from moment_retrieval.cli import main
 from moment_retrieval.errors import MissingFeatures, ScoringError
 from moment_retrieval.features import open_features
@@ -169,7 +169,7 @@ class TestWhatCannotBeSearched:
 
     def test_words_that_nobody_can_make(self) -> None:
         with pytest.raises(UnknownWords, match="not known"):
-            Words(WordsBy("file"))
+            Words("file")
 
 
 class Sentences(Spoken):
@@ -182,7 +182,7 @@ class Sentences(Spoken):
 class TestCommand:
     @pytest.fixture(autouse=True)
     def read_numbers(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("moment_retrieval.answers.Words", lambda by: Sentences(folder))
+        monkeypatch.setattr("moment_retrieval.answers.Words", lambda *names: Sentences(folder))
 
     @pytest.mark.parametrize("baseline", ["xml", "conquer"])
     def test_prints_the_moments_of_an_answer(
