@@ -19,9 +19,10 @@ from torch import Tensor
 from torch.nn import functional
 
 from moment_retrieval.batches import Sequences
+from moment_retrieval.distributed import Pair
 from moment_retrieval.index import Index
 from moment_retrieval.models.conquer import Conquer, EncodedClips
-from moment_retrieval.models.two_stream import EncodedVideos, Pair, TwoStream
+from moment_retrieval.models.two_stream import EncodedVideos, TwoStream
 from moment_retrieval.preprocessing import CLIP_S
 from moment_retrieval.settings import Decoding
 

@@ -26,13 +26,13 @@ from moment_retrieval.answers import Answer, Hit, UnknownWords, Why, Words, fold
 from moment_retrieval.batches import Sequences
 from moment_retrieval.checkpoints import BEST, WEIGHTS, BrokenCheckpoint, Trained, open_trained
 from moment_retrieval.data import readers_of
+from moment_retrieval.distributed import Pair
 from moment_retrieval.errors import MissingFeatures, UnreadableFile, at
 from moment_retrieval.features import open_features
 from moment_retrieval.formats import read_ground_truth
 from moment_retrieval.index import Index
 from moment_retrieval.jsonfiles import checksum, write_atomically
 from moment_retrieval.models.conquer import EncodedClips
-from moment_retrieval.models.two_stream import Pair
 from moment_retrieval.preprocessing import CLIP_S
 from moment_retrieval.records import read_corpus
 from moment_retrieval.search import RankedMoments, best_videos, encode_corpus, search, search_candidates, seconds

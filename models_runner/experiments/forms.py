@@ -206,12 +206,13 @@ class ExperimentForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         form_data = super().clean() or {}
-        is_conquer, candidates = form_data.get("baseline") == Experiment.Baseline.CONQUER, form_data.get("candidates")
-        if is_conquer and not candidates and "candidates" not in self.errors:
+        baseline, candidates = form_data.get("baseline"), form_data.get("candidates")
+        needs_candidates = baseline is not None and RELEASED[baseline].needs_candidates
+        if needs_candidates and not candidates and "candidates" not in self.errors:
             self.add_error("candidates", "CONQUER needs candidates: train XML or ReLoCLNet first, and choose it here.")
-        elif candidates and not is_conquer:
+        elif candidates and not needs_candidates:
             self.add_error("candidates", "Only CONQUER takes candidates.")
-        if form_data.get("same_split") and not is_conquer:
+        if form_data.get("same_split") and not needs_candidates:
             self.add_error("same_split", "Only CONQUER takes candidates.")
         elif form_data.get("same_split") and not queries_by_source_split(self.project).exists():
             self.add_error("same_split", "It is not known which split the videos of this project's queries came from.")

@@ -69,12 +69,12 @@ def parsed(moment: str) -> tuple[str, float, float]:
 def write_run(run: RunTable) -> str:
     """A run. Where its scores do not fall from rank to rank, the numbers n to 1 are written in their place."""
     rows = []
-    for index, query_id in enumerate(run.query_ids):
-        some = slice(int(run.offsets[index]), int(run.offsets[index + 1]))
+    for query_id in run.query_ids:
+        some = run.rows_of(query_id)
         scores = run.weights[some]
         if not (np.diff(scores) < 0).all():
             scores = np.arange(len(scores), 0.0, -1.0)
-        for rank, (row, score) in enumerate(zip(range(some.start, some.stop), scores.tolist(), strict=True), start=1):
+        for rank, (row, score) in enumerate(zip(some, scores.tolist(), strict=True), start=1):
             rows.append(f"{word(query_id)} Q0 {written(*run.span(row))} {rank} {score} {RUN_NAME}\n")
     return "".join(rows)
 

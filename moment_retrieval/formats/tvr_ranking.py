@@ -146,8 +146,7 @@ def write_run(run: RunTable) -> str:
 
 def ranking(run: RunTable, number: int) -> list[list[object]]:
     """The predictions of a query."""
-    rows = range(int(run.offsets[number]), int(run.offsets[number + 1]))
-    return [[*run.span(row), float(run.weights[row])] for row in rows]
+    return [[*run.span(row), float(run.weights[row])] for row in run.rows_of(run.query_ids[number])]
 
 
 def write_ground_truth(judged: JudgedTable) -> str:

@@ -47,9 +47,11 @@ class Reloclnet(TwoStream):
     def forward(self, batch: Batch, processes: SingleProcess = ONE_PROCESS) -> ReloclnetOutput:
         queries, videos = self.encode_queries(batch.queries), self.encode_videos(batch.video, batch.subtitle)
         level, layouts, all_queries = videos.levels[self.contrast_level], videos.layouts, processes.queries(queries)
+        start, end = self.span_logits(queries, videos)
         return ReloclnetOutput(
             processes.columns(self.video_scores(all_queries, videos)),
-            *map(processes.logits, self.span_logits(queries, videos)),
+            processes.logits(start),
+            processes.logits(end),
             frames=tuple(map(processes.cells, map(clip_scores, queries, level, layouts))),
             videos=processes.columns(mean_of(map(best_clip, all_queries, level, layouts))),
             layouts=tuple(map(processes.layout, layouts)),

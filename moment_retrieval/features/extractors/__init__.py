@@ -52,7 +52,7 @@ class ExtractorName(StrEnum):
 
 @dataclass(frozen=True)
 class About:
-    """What an extractor makes features of, and whether a model is to be named."""
+    """Kinds of features that an extractor makes, and whether a model is to be named."""
 
     kinds: tuple[Kind, ...]
     asks_for_model: bool = False

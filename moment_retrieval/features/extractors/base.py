@@ -1,4 +1,4 @@
-"""What features are made of, and the loop that extracts them."""
+"""Sources of features, and the loop that extracts them."""
 
 from __future__ import annotations
 
