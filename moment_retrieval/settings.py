@@ -9,14 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from moment_retrieval.preprocessing import CLIP_S, MAX_WORDS, Boundary
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from moment_retrieval.batches import Batch
 
 LEARNING_RATE = 1e-4
 WARM_UP = 0.01  # share of the steps
@@ -116,10 +111,6 @@ class Objective:
     def pool(self, epoch: int) -> int | None:
         """From how many of the hardest negatives an epoch draws; None: from all."""
         return self.hard_pool if self.hard_from_epoch is not None and epoch >= self.hard_from_epoch else None
-
-    def weighed(self, losses: Tensor, batch: Batch) -> Tensor:
-        """The mean of losses per sample [B]."""
-        return (losses * batch.similarity).mean() if self.weigh_by_similarity else losses.mean()
 
 
 @dataclass(frozen=True, kw_only=True)

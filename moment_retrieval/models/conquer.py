@@ -16,7 +16,7 @@ from torch.nn import functional
 
 from moment_retrieval.batches import NOTHING, Batch, Layout, Sequences, SideBySide, wide
 from moment_retrieval.distributed import ONE_PROCESS, SingleProcess
-from moment_retrieval.losses import DrawNegatives, Loss
+from moment_retrieval.losses import DrawNegatives, Loss, weighed
 from moment_retrieval.models.blocks import (
     NORM_EPSILON,
     Dropout,
@@ -235,7 +235,7 @@ def conquer_loss(output: ConquerOutput, batch: Batch, objective: Objective, draw
     starts = functional.cross_entropy(output.start.reshape(size, -1), batch.start, reduction="none")
     ends = functional.cross_entropy(output.end.reshape(size, -1), batch.end, reduction="none")
     terms = {"spans": (starts + ends).mean()}
-    total = objective.weighed(objective.span_weight * (starts + ends), batch)
+    total = weighed(objective.span_weight * (starts + ends), batch, objective)
     if output.videos is not None:
         own = torch.zeros_like(batch.start)
         terms["videos"] = functional.cross_entropy(output.videos.reshape(size, -1), own)

@@ -18,6 +18,7 @@ from moment_retrieval.losses import (
     masked_video_contrast,
     positives_of,
     video_contrast,
+    weighed,
 )
 from moment_retrieval.models.two_stream import TwoStream, best_clip, clip_scores, mean_of
 from moment_retrieval.settings import Objective, ReloclnetConfig
@@ -68,7 +69,7 @@ def reloclnet_loss(output: ReloclnetOutput, batch: Batch, objective: Objective, 
     )
     contrast = objective.frame_weight * frames + objective.video_weight * videos
     against_videos, against_queries = both_hinges(output.scores, positives, draw, objective.margin)
-    total = objective.weighed(contrast + objective.span_weight * spans, batch) + against_videos + against_queries
+    total = weighed(contrast + objective.span_weight * spans, batch, objective) + against_videos + against_queries
     terms = {
         "spans": spans.mean(),
         "frame_contrast": frames.mean(),

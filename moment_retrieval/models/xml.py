@@ -8,7 +8,7 @@ from torch import Tensor
 
 from moment_retrieval.batches import Batch
 from moment_retrieval.distributed import ONE_PROCESS, SingleProcess
-from moment_retrieval.losses import DrawNegatives, Loss, both_hinges, boundary_loss, positives_of
+from moment_retrieval.losses import DrawNegatives, Loss, both_hinges, boundary_loss, positives_of, weighed
 from moment_retrieval.models.two_stream import TwoStream
 from moment_retrieval.settings import Objective, XmlConfig
 
@@ -40,5 +40,5 @@ def xml_loss(output: XmlOutput, batch: Batch, objective: Objective, draw: DrawNe
     videos, queries = both_hinges(
         output.scores, positives_of(batch, masked=objective.mask_positives), draw, objective.margin
     )
-    total = objective.weighed(objective.span_weight * spans, batch) + videos + queries
+    total = weighed(objective.span_weight * spans, batch, objective) + videos + queries
     return Loss(total, {"spans": spans.mean(), "videos": videos, "queries": queries})
