@@ -12,7 +12,7 @@ from judging.models import Batch, Pair
 from models_runner.experiments.services import training_cancel
 from models_runner.models import Training
 from models_runner.search.services import Answered
-from moment_retrieval.searching.queries import Answer, Hit, Why
+from moment_retrieval.answers import Answer, Hit, Why
 from tests.factories import BatchFactory, FlagFactory, JudgmentFactory, MeasureFactory, MembershipFactory, admin
 from tests.judging.api.acts import bearer
 from tests.judging.scenario import HandMade

@@ -37,11 +37,11 @@ from models_runner.experiments.services import training_cancel
 from models_runner.features.services import feature_set_delete, feature_set_start
 from models_runner.leaderboard.services.economy import study_create
 from models_runner.leaderboard.services.runs import run_fail, run_withdraw
-from models_runner.leaderboard.services.score_tests import score_tests_order
+from models_runner.leaderboard.services.score_tests import score_tests_schedule
 from models_runner.leaderboard.services.scorings import truths_make
 from models_runner.models import Run, Score, Scoring
 from models_runner.pools.services import pool_request
-from moment_retrieval.metrics.board import COLUMNS
+from moment_retrieval.metrics.leaderboard import COLUMNS
 from tests.annotation.train_sets.train_sets import filled
 from tests.factories import (
     CandidateFactory,
@@ -371,7 +371,7 @@ def to_test(ground: Ground) -> TaskScenario:
     other = bring(member, release, run_json({10: WRONG}), system="worst")
     scores = Score.objects.filter(scoring__release=release, **COLUMNS[0]._asdict())
     base = scores.get(scoring__run=run)
-    score_tests_order(base=base.pk, others=scores.filter(scoring__run=other).values_list("pk", flat=True))
+    score_tests_schedule(base=base.pk, others=scores.filter(scoring__run=other).values_list("pk", flat=True))
     return TaskScenario((base.pk,), over=withdrawal(ground, run))
 
 

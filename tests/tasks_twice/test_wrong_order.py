@@ -17,7 +17,7 @@ from judging.projects.overview import tallies
 from judging.work.services.batches import batches_open
 from models_runner.leaderboard.services.scorings import truths_make
 from models_runner.models import Run, Score, Scoring
-from moment_retrieval.metrics.board import COLUMNS
+from moment_retrieval.metrics.leaderboard import COLUMNS
 from tests.factories import CandidateFactory, CaptionFactory, MomentFactory, ProjectFactory, QueryFactory, annotator
 from tests.judging.play import judge
 from tests.models_runner.acts import GOOD, bring, participant, ready_release, run_json

@@ -19,7 +19,7 @@ from judging.projects.policies import guideline_in_force, guideline_publish, pol
 from judging.releases.services import release_create
 from models_runner.leaderboard.services.releases import runs_sweep
 from models_runner.models import Run
-from moment_retrieval.metrics.board import COLUMNS
+from moment_retrieval.metrics.leaderboard import COLUMNS
 from tests.conftest import Messages
 from tests.factories import CaptionFactory, MomentFactory, ProjectFactory, UserFactory, lead
 from tests.judging.scenario import HandMade
