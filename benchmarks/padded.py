@@ -16,13 +16,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from moment_retrieval.batches import Batch
-from moment_retrieval.losses import DrawNegatives, both_hinges, boundary_loss, frame_contrast, video_contrast
+from moment_retrieval.batches import Batch, Sequences
+from moment_retrieval.losses import DrawNegatives, both_hinges, boundary_loss, frame_contrast, video_contrast, weighed
 from moment_retrieval.models import blocks
 from moment_retrieval.models.conquer import Conquer, ConquerOutput, conquer_loss
 from moment_retrieval.models.reloclnet import Reloclnet
 from moment_retrieval.models.two_stream import Stream, TwoStream
-from moment_retrieval.ragged import Sequences
 from moment_retrieval.settings import Objective
 
 HIDDEN, NOTHING, NO_CLIP = -10_000.0, -1e10, -1e4
@@ -67,7 +66,7 @@ def two_stream_loss(model: TwoStream, batch: PaddedBatch, objective: Objective, 
     if isinstance(model, Reloclnet):
         losses = losses + contrasts((pictures, words), (visual[1], subtitle[1]), masks, labels, objective)
     videos, queries = both_hinges(scores, torch.eye(len(labels), dtype=torch.bool), draw, objective.margin)
-    return objective.weighed(losses, labels) + videos + queries
+    return weighed(losses, labels, objective) + videos + queries
 
 
 def levels(model: TwoStream, batch: PaddedBatch) -> tuple[list[Tensor], list[Tensor]]:

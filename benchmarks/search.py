@@ -27,9 +27,9 @@ from torch import Tensor
 
 from benchmarks.common import arguments, command_of, device_name, machine, peak_mb, say, show
 from moment_retrieval.baselines import BASELINES
+from moment_retrieval.batches import Layout, Sequences
 from moment_retrieval.index import Index
 from moment_retrieval.models.two_stream import EncodedVideos
-from moment_retrieval.ragged import Layout, Sequences
 from moment_retrieval.search import search
 from moment_retrieval.settings import Decoding
 

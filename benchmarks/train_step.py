@@ -1,6 +1,6 @@
 """How long one training step takes, beside a plain re-statement of the released computation.
 
-    python -m benchmarks.train_step [--models xml reloclnet conquer] [--steps 5] [--threads 2] [--json]
+    python -m benchmarks.train_step [--models xml reloclnet conquer] [--steps 5] [--threads 2] [--tricks] [--json]
 
 Full dimensions, random features of realistic lengths (51 +- 15 clips, 17 +- 4 words), forward, loss, backward and
 optimiser, dropout on, no data loading. Every way has a process of its own; they step in turns, so that a machine that
@@ -16,51 +16,48 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from subprocess import PIPE
 from typing import Any
 
 import torch
+from torch.nn.functional import dropout
 
 from benchmarks import padded
 from benchmarks.common import ROOT, arguments, command_of, device_name, machine, peak_mb, show
 from models_runner.experiments.child import HUGE_PAGES
-from moment_retrieval.batches import Batch
+from moment_retrieval.baselines import BASELINES, optimiser_of
+from moment_retrieval.batches import Batch, Sequences
 from moment_retrieval.distributed import Precision, keep_freed
 from moment_retrieval.losses import RandomNegatives
-from moment_retrieval.models.conquer import Conquer, conquer_loss
-from moment_retrieval.models.reloclnet import Reloclnet, reloclnet_loss
-from moment_retrieval.models.xml import Xml, xml_loss
-from moment_retrieval.optim import BertAdam, CorrectedAdam, parameter_groups
-from moment_retrieval.ragged import Sequences
-from moment_retrieval.settings import ConquerConfig, Objective, Padding, ReloclnetConfig, XmlConfig
+from moment_retrieval.models import blocks
+from moment_retrieval.optim import parameter_groups
+from moment_retrieval.settings import RELEASED, Objective, Padding
 
 BATCH = {"xml": 128, "reloclnet": 128, "conquer": 16}
-MODELS: dict[str, tuple[Any, Any]] = {  # in full size
-    "xml": (Xml, XmlConfig),
-    "reloclnet": (Reloclnet, ReloclnetConfig),
-    "conquer": (Conquer, ConquerConfig),
-}
 KNOWN_S = {"xml": 6.0, "reloclnet": 13.2, "conquer": 8.4}  # CPU seconds a step of the released code, on 2 threads
 NEAR = 0.25
-WANTED = {  # of the re-statement's time and memory
-    "xml": {"official": (0.7, None), "compact": (0.5, 0.6)},
-    "reloclnet": {"official": (0.7, None), "compact": (0.5, 0.6)},
-    "conquer": {"official": (0.3, None), "compact": (0.3, 0.6)},
-}
+WANTED = {"official": (0.7, None), "compact": (0.5, 0.6)}  # of the re-statement's time and memory
 OURS = ("official", "compact", "bfloat16")  # the last: compact, most products in 16 bits
 WAYS = ("published", *OURS)
+TRICKS = ("dropout", "memory", "pages", "adam")  # what ``--tricks`` leaves out of compact, one at a time
+OF_CONQUER = "adam"  # the others' optimiser goes from parameter to parameter
 
 
 def main() -> int:
     parser = arguments(__doc__, steps=5, threads=2, device="cpu")
     parser.add_argument("--models", nargs="+", choices=BATCH, default=list(BATCH))
-    parser.add_argument("--way", choices=WAYS, help=argparse.SUPPRESS)
+    parser.add_argument("--tricks", action="store_true", help="measure compact beside itself without each trick")
+    parser.add_argument("--way", choices=(*WAYS, *TRICKS), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.way:
         take_turns(options.models[0], options.way, options)
         return 0
     report: dict[str, Any] = {"machine": machine(), "device": device_name(options.device), "threads": options.threads}
+    if options.tricks:
+        report["gains"] = {name: gains(name, options) for name in options.models}
+        show(report, as_json=options.json)
+        return 0
     report["models"] = {name: compared(name, options) for name in options.models}
     show(report, as_json=options.json)
     return 0 if options.device != "cpu" or all(row["kept"] for row in report["models"].values()) else 1
@@ -68,7 +65,7 @@ def main() -> int:
 
 def compared(name: str, options: argparse.Namespace) -> dict[str, Any]:
     """Measure one model in all ways, with the ratios to the published way."""
-    rows = side_by_side(name, options)
+    rows = side_by_side(name, options, WAYS)
     base = rows["published"]
     ratios = {
         variant: {key: round(rows[variant][key] / base[key], 3) for key in ("seconds", "memory_mib")}
@@ -77,17 +74,24 @@ def compared(name: str, options: argparse.Namespace) -> dict[str, Any]:
     near = abs(base["seconds"] / KNOWN_S[name] - 1) <= NEAR
     met = all(
         ratios[variant]["seconds"] <= seconds and (memory is None or ratios[variant]["memory_mib"] <= memory)
-        for variant, (seconds, memory) in WANTED[name].items()
+        for variant, (seconds, memory) in WANTED.items()
     )
     return {**rows, "ratios": ratios, "as_published": near, "met": met, "kept": near and met}
 
 
-def side_by_side(name: str, options: argparse.Namespace) -> dict[str, dict[str, float]]:
+def gains(name: str, options: argparse.Namespace) -> dict[str, float]:
+    """Return the share of a step's seconds that each trick saves."""
+    tricks = [trick for trick in TRICKS if trick != OF_CONQUER or name == "conquer"]
+    rows = side_by_side(name, options, ("compact", *tricks))
+    return {trick: round(1 - rows["compact"]["seconds"] / rows[trick]["seconds"], 3) for trick in tricks}
+
+
+def side_by_side(name: str, options: argparse.Namespace, variants: Sequence[str]) -> dict[str, dict[str, float]]:
     """Return seconds of the quickest step and the most memory of each way; round by round, each makes a step.
 
     Rounds change their direction: whoever follows the re-statement finds all caches emptied.
     """
-    processes = {variant: own_process(name, variant, options) for variant in WAYS}
+    processes = {variant: own_process(name, variant, options) for variant in variants}
     try:
         seconds = in_turns(processes, options.steps)
         return {
@@ -112,7 +116,7 @@ def own_process(name: str, variant: str, options: argparse.Namespace) -> subproc
     """Start a process that makes a step for each line that it reads; ours in large pages, as a training is started."""
     same = {"threads": options.threads, "device": options.device}
     command = command_of("benchmarks.train_step", {"models": name, "way": variant, **same})
-    environment = {**(HUGE_PAGES if variant != "published" else {}), **os.environ}
+    environment = {**(HUGE_PAGES if variant not in ("published", "pages") else {}), **os.environ}
     return subprocess.Popen(command, cwd=ROOT, env=environment, stdin=PIPE, stdout=PIPE, text=True)
 
 
@@ -129,8 +133,10 @@ def take_turns(name: str, variant: str, options: argparse.Namespace) -> None:
     """Make a step for each line "step" that comes in, telling its seconds; tell the memory for "memory"."""
     torch.set_num_threads(options.threads)
     torch.manual_seed(1)
-    if variant != "published":
+    if variant not in ("published", "memory"):
         keep_freed()  # as the program that trains does
+    if variant == "dropout":
+        blocks.Dropout.forward = lambda one, values: dropout(values, one.share, one.training)  # type: ignore[method-assign]
     step = step_of(name, variant, options.device)
     on_device = options.device != "cpu"
     clock = time.perf_counter if on_device else time.process_time
@@ -149,14 +155,11 @@ def step_of(name: str, variant: str, device: str) -> Callable[[], None]:
     """Return one training step, ready to be repeated."""
     padding = Padding.OFFICIAL if variant in {"published", "official"} else Padding.COMPACT
     precision = Precision("bfloat16" if variant == "bfloat16" else "float32", torch.device(device))
-    build, config = MODELS[name]
-    model: Any = build(config(padding=padding)).train().to(device)
+    model: Any = BASELINES[name].build(padding=padding).train().to(device)
     batch = random_batch(name)
-    groups = parameter_groups(model, exempt=[one for one, _ in model.named_parameters() if model.undecayed(one)])
     draw = RandomNegatives(torch.Generator().manual_seed(2))
     objective = Objective()
     loss: Callable[[], torch.Tensor]
-    optimiser: Any
     if variant == "published":
         with torch.device(device):
             whole = padded.PaddedBatch.of(batch, clips=model.config.clips, words=30 if name == "conquer" else None)
@@ -164,17 +167,15 @@ def step_of(name: str, variant: str, device: str) -> Callable[[], None]:
             loss = lambda: padded.conquer_step_loss(model, whole, objective)  # noqa: E731
         else:
             loss = lambda: padded.two_stream_loss(model, whole, objective, draw)  # noqa: E731
-        optimiser = padded.plain_adam(groups, clips_each=name != "conquer")
         del batch
     else:
         batch = batch.to(device)
-        if name == "conquer":
-            loss = lambda: conquer_loss(model(batch), batch, objective).total  # noqa: E731
-            optimiser = CorrectedAdam(groups, lr=1e-4)
-        else:
-            of = xml_loss if name == "xml" else reloclnet_loss
-            loss = lambda: of(model(batch), batch, objective, draw).total  # noqa: E731
-            optimiser = BertAdam(groups, lr=1e-4, total=1000)
+        loss = lambda: BASELINES[name].loss(model(batch), batch, objective, draw).total  # noqa: E731
+    if variant in ("published", "adam"):
+        groups = parameter_groups(model, exempt=[one for one, _ in model.named_parameters() if model.undecayed(one)])
+        optimiser = padded.plain_adam(groups, clips_each=name != "conquer")
+    else:
+        optimiser = optimiser_of(name, model, total=1000)
 
     def step() -> None:
         for parameter in model.parameters():
@@ -189,7 +190,7 @@ def step_of(name: str, variant: str, device: str) -> Callable[[], None]:
 
 def random_batch(name: str) -> Batch:
     """Draw samples of realistic lengths."""
-    config = MODELS[name][1]()
+    config = RELEASED[name].config
     draw = torch.Generator().manual_seed(7)
     size = BATCH[name]
     clips = (torch.randn(size, generator=draw) * 15 + 51).round().long().clamp(4, config.clips)

@@ -25,6 +25,7 @@ class Baseline:
     released: Settings  # how it was trained for the published tables
     model: Callable[[Any], Any]  # class that takes its sizes
     loss: Callable[..., Loss]  # of (output, batch, objective, how negatives are drawn)
+    optimiser: Callable[..., Optimizer]  # of (groups of parameters, rate, and how it warms up)
 
     def build(self, **changes: Any) -> Any:
         """A fresh model; ``changes`` to the released sizes by name."""
@@ -32,9 +33,9 @@ class Baseline:
 
 
 BASELINES: Mapping[str, Baseline] = {
-    "xml": Baseline(RELEASED["xml"], Xml, xml_loss),
-    "reloclnet": Baseline(RELEASED["reloclnet"], Reloclnet, reloclnet_loss),
-    "conquer": Baseline(RELEASED["conquer"], Conquer, conquer_loss),
+    "xml": Baseline(RELEASED["xml"], Xml, xml_loss, BertAdam),
+    "reloclnet": Baseline(RELEASED["reloclnet"], Reloclnet, reloclnet_loss, BertAdam),
+    "conquer": Baseline(RELEASED["conquer"], Conquer, conquer_loss, CorrectedAdam),
 }
 
 
@@ -49,9 +50,7 @@ def model_of(baseline: str, config: Any) -> Any:
 def optimiser_of(
     baseline: str, model: nn.Module, *, lr: float = LEARNING_RATE, total: int = -1, warm_up: float = WARM_UP
 ) -> Optimizer:
-    """The released optimiser of a baseline; ``total`` steps are planned (CONQUER's rate does not ask)."""
+    """The released optimiser of a baseline; ``total`` steps are planned."""
     exempt = [name for name, _ in model.named_parameters() if model.undecayed(name)]
-    groups = parameter_groups(model, exempt=exempt)
-    if baseline == "conquer":
-        return CorrectedAdam(groups, lr=lr)
-    return BertAdam(groups, lr=lr, total=total, warm_up=warm_up)
+    schedule = {"total": total, "warm_up": warm_up} if RELEASED[baseline].warms_up else {}
+    return BASELINES[baseline].optimiser(parameter_groups(model, exempt=exempt), lr=lr, **schedule)

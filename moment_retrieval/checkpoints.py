@@ -1,4 +1,4 @@
-"""Training kept on disk, to be scored or gone on with: weights and optimiser as safetensors, all else as JSON.
+"""Trainings on disk, to be scored or gone on with: weights and optimiser as safetensors, all else as JSON.
 
 A checkpoint is a folder::
 
@@ -17,7 +17,7 @@ import json
 import os
 import shutil
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import UnionType
 from typing import Any
@@ -28,9 +28,14 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from moment_retrieval import __version__
+from moment_retrieval.baselines import model_of
 from moment_retrieval.errors import ScoringError, at
 from moment_retrieval.jsonfiles import flush, flush_folder
+from moment_retrieval.settings import Decoding, Settings, config_from
+from moment_retrieval.training.plan import BadPlan, Plan, settings_of
 
+LAST, BEST = "last", "best"
 WEIGHTS, OPTIMISER, META = "weights.safetensors", "optimiser.safetensors", "meta.json"
 FORM = 1  # of meta.json
 HELD: dict[str, tuple[type, type | UnionType]] = {  # in meta.json: what it is, and what is in that
@@ -61,7 +66,7 @@ class About:
     step: int = 0
     epoch: int = 0
     metrics: Mapping[str, float] = field(default_factory=dict)  # by name, of the validation before
-    # what else a training needs to go on, see ``training.progress``
+    # what else a training needs to go on, see ``Progress``
     progress: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -218,3 +223,117 @@ def _replace(folder: Path, beside: Path) -> None:
 
 def _old(folder: Path) -> Path:
     return folder.with_name(f".{folder.name}.old")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a training stands after a step."""
+
+    step: int = 0  # steps made
+    evaluated: int = 0  # the step of the last evaluation
+    # best, best_step: the best value so far of what is selected by, and when it was reached
+    best: float = -1.0
+    best_step: int = 0
+    metrics: Mapping[str, float] = field(default_factory=dict)  # all metrics of the best
+    without: int = 0  # evaluations since then
+    parts: int = 1  # into how many parts a batch is cut, for memory
+    scaler: Mapping[str, Any] = field(default_factory=dict)  # state of the scaling of losses, in float16
+
+    def after(self, metrics: Mapping[str, float], value: float) -> Progress:
+        """After an evaluation at this step; only a greater value is better."""
+        if value > self.best:
+            return replace(self, evaluated=self.step, best=value, best_step=self.step, metrics=dict(metrics), without=0)
+        return replace(self, evaluated=self.step, without=self.without + 1)
+
+
+@dataclass(frozen=True)
+class CheckpointManager:
+    """Saves and restores one training in its folder."""
+
+    folder: Path
+    plan: Plan
+    settings: Settings
+    data: Mapping[str, str]
+
+    def about(self, progress: Progress, epoch: int) -> About:
+        """Build meta.json."""
+        settings = self.settings
+        config = {**asdict(settings.config), **asdict(settings.objective), **asdict(settings.decoding)}
+        plan_values = {name: value for name, value in asdict(self.plan).items() if name not in ("sizes", "objective")}
+        return About(
+            baseline=self.plan.baseline,
+            config=config,
+            code=__version__,
+            data=dict(self.data),
+            seeds={"all": self.plan.seed},
+            step=progress.step,
+            epoch=epoch,
+            metrics=dict(progress.metrics),
+            progress={
+                **asdict(progress),
+                "plan": {**plan_values, "sizes": self.plan.sizes, "objective": self.plan.objective},
+            },
+        )
+
+    def save(self, which: str, progress: Progress, epoch: int, model: nn.Module, *more: Any) -> None:
+        """Write the best weights, to score with, or the last, to go on from: with optimiser and generators' states."""
+        save(self.folder / which, self.about(progress, epoch), model, *more)
+
+    def last(self) -> Checkpoint | None:
+        """Load the last checkpoint.
+
+        Raises:
+            BadPlan: it was trained by another plan or on other files.
+            BrokenCheckpoint: it cannot be read.
+        """
+        folder = self.folder / LAST
+        if not folder.exists() and not folder.with_name(f".{LAST}.old").exists():
+            return None
+        checkpoint = load(folder)
+        others = self.plan.differences(_progress_value(checkpoint, "plan", dict))
+        others += [
+            f"{name}: another file" for name, digest in self.data.items() if checkpoint.about.data.get(name) != digest
+        ]
+        if others:
+            raise BadPlan(f"{LAST}/ was trained by another plan ({'; '.join(others)}): start in a new folder")
+        return checkpoint
+
+
+def progress_of(checkpoint: Checkpoint) -> Progress:
+    """Where the training of a checkpoint stood. Raises BrokenCheckpoint."""
+    fresh = asdict(Progress())
+    return Progress(**{name: _progress_value(checkpoint, name, type(value)) for name, value in fresh.items()})
+
+
+def _progress_value(checkpoint: Checkpoint, name: str, kind: type) -> Any:
+    value = checkpoint.about.progress.get(name)
+    if not isinstance(value, kind | int if kind is float else kind):
+        raise BrokenCheckpoint(f"{LAST}: {META} tells no {name}")
+    return value
+
+
+def weights_are_finite(model: nn.Module) -> bool:
+    """No weight is NaN or infinite."""
+    with torch.no_grad():
+        return all(bool(torch.isfinite(parameter).all()) for parameter in model.parameters())
+
+
+@dataclass(frozen=True)
+class Trained:
+    """Weights, ready to score, with what they were trained by; the plan's paths do not depend on its folder."""
+
+    plan: Plan
+    model: Any
+    decoding: Decoding
+    about: About
+
+
+def open_trained(folder: Path, *, which: str = BEST, device: str | torch.device = "cpu") -> Trained:
+    """The model of an experiment's folder on a device, best or last. Raises ScoringError: it cannot be read."""
+    plan = Plan.read(folder).located(folder)
+    checkpoint = load(folder / which)
+    decoding = settings_of(plan).decoding
+    about = checkpoint.about
+    model = model_of(about.baseline, config_from(about.baseline, about.config))
+    checkpoint.restore(model)
+    return Trained(plan, model.to(device).eval(), decoding, about)

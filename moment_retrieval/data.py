@@ -5,10 +5,14 @@ Notation: S samples, V videos, Q queries.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import gzip
+import json
+import re
+from array import array
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import torch
@@ -16,16 +20,20 @@ from torch import Tensor
 
 from moment_retrieval import formats
 from moment_retrieval.batches import Batch
-from moment_retrieval.checkpoints import META, WEIGHTS
-from moment_retrieval.errors import EmptyFile, at
-from moment_retrieval.jsonfiles import checksum
+from moment_retrieval.checkpoints import BEST, META, WEIGHTS
+from moment_retrieval.entries import MAX_VALUE
+from moment_retrieval.errors import EmptyFile, InvalidRecord, MalformedFile, UnreadableFile, at
+from moment_retrieval.formats.tvr_ranking import as_query_id
+from moment_retrieval.jsonfiles import GZIP_MAGIC, as_array, as_number, as_object, checksum, member, shown
 from moment_retrieval.preprocessing import CLIP_S, Boundary
-from moment_retrieval.records import read_corpus
-from moment_retrieval.tables import JudgedTable
+from moment_retrieval.records import MAX_TIME_S, VideoCorpus, read_corpus, video_name
+from moment_retrieval.tables import Floats, Ints, JudgedTable
 from moment_retrieval.training.feature_rows import FeatureCache, FeatureRows, NoFeatures, Reader, Store, opened_stores
-from moment_retrieval.training.plan import Plan, config_of, reading_of
-from moment_retrieval.training.progress import BEST
-from moment_retrieval.training.samples import NoTrainingQueries, TrainRows, read_training
+from moment_retrieval.training.plan import Plan, config_of, feature_options_of
+
+BLOCK = 2**20  # characters read at once
+BETWEEN = re.compile(r"[ \t\r\n,]*")
+DECODER = json.JSONDecoder()
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +133,7 @@ def read_dataset(plan: Plan, feature_cache: FeatureCache) -> TrainingDataset:
             (*corpus.durations_s, *rows.video_names), len(corpus.durations_s), feature_cache, stores, readers
         )
         queries = feature_cache.prepared("query", rows.query_ids, stores["query"], readers["query"])
-        samples = make_samples(rows, queries, clips, reading_of(plan).boundary)
+        samples = make_samples(rows, queries, clips, feature_options_of(plan).boundary)
         if plan.objective.get("mask_positives"):
             samples = replace(samples, positives=(samples.query * len(clips.names) + samples.video).unique())
         splits = {
@@ -163,7 +171,7 @@ def resident(dataset: TrainingDataset, device: torch.device, share: float) -> Tr
 
 def readers_of(plan: Plan) -> dict[str, Reader]:
     """How features are read for a plan, by kind."""
-    config, reading = config_of(plan), reading_of(plan)
+    config, reading = config_of(plan), feature_options_of(plan)
     clips = Reader(limit=config.clips, endpoints=reading.endpoints, sample=reading.sample)
     return {
         "video": clips,
@@ -202,7 +210,7 @@ def read_split(name: str, plan: Plan, clips: Clips, feature_cache: FeatureCache,
         with at(str(path)):
             raise EmptyFile(f"none of the {len(judged)} queries has features")
     rows = most_relevant(judged)
-    return Split(name, judged, queries, make_samples(rows, queries, clips, reading_of(plan).boundary))
+    return Split(name, judged, queries, make_samples(rows, queries, clips, feature_options_of(plan).boundary))
 
 
 def most_relevant(judged: JudgedTable) -> TrainRows:
@@ -293,3 +301,143 @@ def _notices(plan: Plan, samples: Samples, clips: Clips, splits: dict[str, Split
 
 def _told(counts: dict[str, int]) -> str:
     return ", ".join(f"{count} ({reason})" for reason, count in counts.items())
+
+
+class NoTrainingQueries(EmptyFile):
+    """There is nothing to learn from."""
+
+
+@dataclass(frozen=True, eq=False)
+class TrainRows:
+    """R pairs of a query and one of its moments, a query's best first."""
+
+    query_ids: tuple[str, ...]  # how the numbers in ``query`` are called
+    video_names: tuple[str, ...]  # how those in ``video`` are called
+    query: Ints  # [R]
+    video: Ints  # [R]
+    start_s: Floats  # [R] seconds
+    end_s: Floats  # [R] seconds
+    similarity: Floats  # [R], 0 to 1
+
+    def __len__(self) -> int:
+        return len(self.query)
+
+    def taken(self, rows: Any) -> TrainRows:
+        """Some of the rows."""
+        columns = {name: getattr(self, name)[rows] for name in ("query", "video", "start_s", "end_s", "similarity")}
+        return replace(self, **columns)
+
+    def shuffled_links(self, seed: int) -> TrainRows:
+        """The same with every query given the moments of another, nobody its own (one query keeps them)."""
+        order = np.random.default_rng([seed, 1]).permutation(len(self.query_ids))
+        other = np.empty_like(order)
+        other[order] = np.roll(order, 1)
+        return replace(self, query=other[self.query])
+
+
+@dataclass
+class _Columns:
+    """Rows while they are read."""
+
+    top_n: int
+    corpus: VideoCorpus | None
+    queries: dict[str, int] = field(default_factory=dict)
+    videos: dict[str, int] = field(default_factory=dict)
+    counts: list[int] = field(default_factory=list)
+    numbers: array[int] = field(default_factory=lambda: array("q"))
+    values: array[float] = field(default_factory=lambda: array("d"))
+
+    def add(self, record: dict[str, object]) -> None:
+        """A query with its moments (July 2024), or one pair (April 2024)."""
+        query_id = as_query_id(member(record, "query_id", "desc_id"))
+        number = self.queries.setdefault(query_id, len(self.queries))
+        if number == len(self.counts):
+            self.counts.append(0)
+        moments = as_array(record["relevant_moment"], "relevant_moment") if "relevant_moment" in record else [record]
+        with at(f"query {query_id}"):
+            for position, moment in enumerate(moments[: self.top_n - self.counts[number]], start=1):
+                with at(f"moment {position}"):
+                    self._add(number, as_object(moment, "a moment"))
+
+    def _add(self, query: int, moment: dict[str, object]) -> None:
+        name = video_name(member(moment, "video_name"), self.corpus)
+        times = as_array(member(moment, "timestamp"), "timestamp")
+        if len(times) != 2:
+            raise InvalidRecord(f"timestamp must be [start, end], got {shown(times)}")
+        start, end = (as_number(time, "a time") for time in times)
+        similarity = as_number(moment.get("similarity", 1.0), "similarity")
+        if not (0 <= start <= MAX_TIME_S and end <= MAX_TIME_S):
+            raise InvalidRecord(f"times must be seconds from 0, got {shown(times)}")
+        self.numbers.extend((query, self.videos.setdefault(name, len(self.videos))))
+        self.values.extend((start, end, similarity))
+        self.counts[query] += 1
+
+    def rows(self) -> TrainRows:
+        numbers = np.frombuffer(self.numbers, np.int64).reshape(-1, 2) if self.numbers else np.empty((0, 2), np.int64)
+        values = np.frombuffer(self.values, np.float64).reshape(-1, 3) if self.values else np.empty((0, 3))
+        query, video = (np.ascontiguousarray(column) for column in numbers.T)
+        start, end, similarity = (np.ascontiguousarray(column) for column in values.T)
+        return TrainRows(tuple(self.queries), tuple(self.videos), query, video, start, end, similarity)
+
+
+def read_training(path: Path, top_n: int, corpus: VideoCorpus | None = None) -> TrainRows:
+    """The ``top_n`` first moments of every query.
+
+    Args:
+        path: a file of N = ``top_n`` or more, plain or gzipped, of July (an array) or April 2024 (JSON lines).
+        corpus: translates indexes of videos, and refuses names it does not have.
+
+    Raises:
+        NoTrainingQueries: there are none, or none has a moment.
+        ScoringError: the file cannot be used; the message names file, query and moment.
+    """
+    columns = _Columns(top_n, corpus)
+    with at(str(path)):
+        try:
+            with _opened_text(path) as stream:
+                for number, record in enumerate(_objects(stream), start=1):
+                    with at(f"entry {number}"):
+                        columns.add(as_object(record, "an entry"))
+        except (OSError, EOFError) as error:
+            raise UnreadableFile(getattr(error, "strerror", None) or str(error)) from error
+        except UnicodeDecodeError as error:
+            raise MalformedFile(f"not UTF-8 text: {error.reason}") from error
+        rows = columns.rows()
+        if not len(rows):
+            raise NoTrainingQueries("there are no training queries, or none of them has a moment")
+        return rows
+
+
+def _opened_text(path: Path) -> IO[str]:
+    with path.open("rb") as file:
+        packed = file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
+    return gzip.open(path, "rt", encoding="utf-8-sig") if packed else path.open(encoding="utf-8-sig")
+
+
+def _objects(stream: IO[str]) -> Iterator[object]:
+    """The elements of a JSON array, or the values of JSON lines, few of them in memory at once."""
+    text = stream.read(BLOCK)
+    position = _beyond_gap(text, 0)
+    in_array, ended = text.startswith("[", position), False
+    position += in_array
+    while True:
+        position = _beyond_gap(text, position)
+        if in_array and text.startswith("]", position):
+            return
+        try:
+            value, end = DECODER.raw_decode(text, position)
+        except (json.JSONDecodeError, RecursionError) as error:
+            if ended and position == len(text) and not in_array:
+                return
+            if ended or len(text) - position > MAX_VALUE:
+                raise MalformedFile("not JSON, cut off, or a value too large for a query with its moments") from error
+            block = stream.read(BLOCK)  # the value may go on there
+            text, position, ended = text[position:] + block, 0, not block
+            continue
+        yield value
+        position = end
+
+
+def _beyond_gap(text: str, position: int) -> int:
+    match = BETWEEN.match(text, position)
+    return position if match is None else match.end()

@@ -16,7 +16,7 @@ import signal
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from types import FrameType
@@ -28,14 +28,10 @@ from torch.nn import functional
 from torch.nn.parallel import DistributedDataParallel
 from torch.optim import Optimizer
 
-from moment_retrieval.batches import Batch
-from moment_retrieval.errors import ScoringError
-from moment_retrieval.models.conquer import ConquerOutput
-from moment_retrieval.models.reloclnet import ReloclnetOutput
-from moment_retrieval.models.two_stream import Pair
-from moment_retrieval.models.xml import XmlOutput
-from moment_retrieval.ragged import NOTHING, Layout
+from moment_retrieval.batches import NOTHING, Batch, Layout
+from moment_retrieval.errors import RetrievalError, ScoringError
 
+Pair = tuple[Tensor, Tensor]
 MIB = 2**20
 ON_CPU = "can't allocate memory"  # of a RuntimeError of torch
 STATM = Path("/proc/self/statm")
@@ -115,7 +111,7 @@ class Precision:
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
-class Stopped(Exception):
+class TrainingStopped(RetrievalError):
     """Training was asked to stop; raised between parts of what takes long."""
 
 
@@ -144,12 +140,12 @@ class StopRequest:
         self.requested = True
 
     def look(self) -> None:
-        """Raise Stopped if asked."""
+        """Raise TrainingStopped if asked."""
         if self.requested:
-            raise Stopped
+            raise TrainingStopped
 
 
-def look_within(model: nn.Module, look: Callable[[], None]) -> None:
+def look_between_layers(model: nn.Module, look: Callable[[], None]) -> None:
     """Have ``look`` called behind each part of a model, forward and backward: a step of its own may take long."""
 
     def behind(part: nn.Module, inputs: Any, output: Any) -> None:
@@ -216,7 +212,7 @@ class Team:
         if self.size == 1:
             return model
         devices = [self.device] if self.device.type == "cuda" else None
-        return DistributedDataParallel(Together(model), device_ids=devices)
+        return DistributedDataParallel(GatheredModel(model), device_ids=devices)
 
 
 def assemble(device: str) -> Team:
@@ -243,7 +239,61 @@ def is_lost(error: Exception) -> bool:
     return isinstance(error, RuntimeError) and any(words in str(error) for words in GONE)
 
 
-class Together(nn.Module):
+class SingleProcess:
+    """Everything stays as it is: nobody else trains."""
+
+    def queries(self, own: Pair) -> Pair:
+        """Both parts of one's own queries [b, H] -> of the queries of all processes [W * b, H]."""
+        return own
+
+    def columns(self, scores: Tensor) -> Tensor:
+        """Scores of all queries with one's own videos -> with all videos [B, B]."""
+        return scores
+
+    def logits(self, own: Tensor) -> Tensor:
+        """[b, own width] -> [B, width]."""
+        return own
+
+    def cells(self, own: Tensor) -> Tensor:
+        """As of ``logits``, for values of clips."""
+        return own
+
+    def layout(self, own: Layout) -> Layout:
+        """Which clips are real, of the whole batch."""
+        return own
+
+
+ONE_PROCESS = SingleProcess()
+
+
+@dataclass(frozen=True)
+class AllProcesses(SingleProcess):
+    """Puts together what each process computes of its share; what fills up the shares is left out."""
+
+    size: int  # B
+    width: int  # clips of the longest video there may be
+
+    def queries(self, own: Pair) -> Pair:
+        return gathered(own[0]), gathered(own[1])
+
+    def columns(self, scores: Tensor) -> Tensor:
+        return gathered(scores.T).T[: self.size, : self.size]
+
+    def logits(self, own: Tensor) -> Tensor:
+        return self._wide(own, NOTHING)
+
+    def cells(self, own: Tensor) -> Tensor:
+        return self._wide(own, 0.0)
+
+    def layout(self, own: Layout) -> Layout:
+        lengths = gathered(own.lengths.to(own.device)).cpu()[: self.size]
+        return Layout(lengths, lengths, self.width, own.device)
+
+    def _wide(self, own: Tensor, filler: float) -> Tensor:
+        return gathered(functional.pad(own, (0, self.width - own.shape[1]), value=filler))[: self.size]
+
+
+class GatheredModel(nn.Module):
     """A model whose output is that of the whole batch, though each process sees a share of it."""
 
     def __init__(self, model: nn.Module) -> None:
@@ -251,31 +301,7 @@ class Together(nn.Module):
         self.model = model
 
     def forward(self, batch: Batch) -> Any:
-        width = self.model.config.clips
-        if self.model.__class__.__name__ == "Conquer":
-            output = self.model(batch)
-            return ConquerOutput(_logits(output.start, width), _logits(output.end, width), None)
-        output = self.model(batch, all_gather_queries)
-        start, end, scores = _logits(output.start, width), _logits(output.end, width), _columns(output.scores)
-        if isinstance(output, XmlOutput):
-            return XmlOutput(scores, start, end)
-        visual, subtitle = (gathered(_wide(one, width, 0.0)) for one in output.frames)
-        layouts = _layout(output.layouts[0], width), _layout(output.layouts[1], width)
-        return ReloclnetOutput(scores, start, end, (visual, subtitle), _columns(output.videos), layouts)
-
-
-def cut(output: Any, size: int) -> Any:
-    """The output without what fills up the shares: of the first ``size`` samples [B]."""
-    if isinstance(output, ConquerOutput):
-        return ConquerOutput(output.start[:size], output.end[:size], None)
-    changes = {"scores": output.scores[:size, :size], "start": output.start[:size], "end": output.end[:size]}
-    if isinstance(output, ReloclnetOutput):
-        changes["videos"] = output.videos[:size, :size]
-        changes["frames"] = tuple(one[:size] for one in output.frames)
-        changes["layouts"] = tuple(
-            replace(layout, lengths=layout.lengths[:size], computed=layout.computed[:size]) for layout in output.layouts
-        )
-    return replace(output, **changes)
+        return self.model(batch, AllProcesses(len(batch), self.model.config.clips))
 
 
 class _Gather(torch.autograd.Function):
@@ -298,26 +324,3 @@ def gathered(own: Tensor) -> Tensor:
     """[b, ...] of every process -> [W * b, ...], with gradients."""
     rows: Tensor = _Gather.apply(own)
     return rows
-
-
-def all_gather_queries(queries: Pair) -> Pair:
-    """Both parts of the queries of all processes [W * b, H]."""
-    return gathered(queries[0]), gathered(queries[1])
-
-
-def _columns(scores: Tensor) -> Tensor:
-    """Scores of all queries with the own videos [W * b, b] -> with all videos [W * b, W * b]."""
-    return gathered(scores.T).T
-
-
-def _wide(cells: Tensor, width: int, filler: float) -> Tensor:
-    return functional.pad(cells, (0, width - cells.shape[1]), value=filler)
-
-
-def _logits(own: Tensor, width: int) -> Tensor:
-    return gathered(_wide(own, width, NOTHING))
-
-
-def _layout(layout: Layout, width: int) -> Layout:
-    lengths = gathered(layout.lengths.to(layout.device)).cpu()
-    return Layout(lengths, lengths, width, layout.device)

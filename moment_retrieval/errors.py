@@ -1,13 +1,17 @@
-"""Errors between a file and its scores, by name.
+"""Errors of this library, by name.
 
-Every error reads ``file: place in it: problem``. The innermost function names the problem; each reader on
-the way out adds its place with ``at``.
+Errors between a file and its scores read ``file: place in it: problem``. The innermost function names the problem;
+each reader on the way out adds its place with ``at``.
 """
 
 from __future__ import annotations
 
 
-class ScoringError(Exception):
+class RetrievalError(Exception):
+    """Base of all errors of this library."""
+
+
+class ScoringError(RetrievalError):
     """A run cannot be scored; ``str`` says where and why, in words for the person who made the file."""
 
     def __init__(self, problem: str) -> None:

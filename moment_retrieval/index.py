@@ -15,9 +15,10 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 from torch.nn import functional
 
+from moment_retrieval.batches import NOTHING, Layout
 from moment_retrieval.checkpoints import BrokenCheckpoint
-from moment_retrieval.models.two_stream import LENGTH_EPSILON, EncodedVideos, Pair
-from moment_retrieval.ragged import NOTHING, Layout
+from moment_retrieval.distributed import Pair
+from moment_retrieval.models.two_stream import LENGTH_EPSILON, EncodedVideos
 
 ROWS_ON_CPU, ROWS_ON_GPU = 2**13, 2**21  # of a block: there its products stay in the cache, here launches stay few
 STREAMS = ("seen", "heard")

@@ -23,6 +23,8 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO
 
+from moment_retrieval.errors import RetrievalError
+
 logger = logging.getLogger(__name__)
 LONGEST_MESSAGE = 10_000  # of a traceback
 MOST_FILES = 64  # open at once
@@ -37,7 +39,7 @@ SET = {
 }
 
 
-class ReaderEnded(Exception):
+class ReaderEnded(RetrievalError):
     """The child ended before it was done; ``str`` says how, in words that follow the name of the file."""
 
 

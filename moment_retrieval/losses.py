@@ -16,6 +16,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from moment_retrieval.batches import Batch
+from moment_retrieval.settings import Objective
 
 FRONT = 999.0  # puts positives before all scores, in a copy that is only sorted
 NO_ONE = 1e-12  # added to counts that may be 0
@@ -55,6 +56,11 @@ def columns_at(scores: Tensor, positives: Tensor, ranks: Tensor) -> Tensor:
     """The column of each row that lies at its rank [B], best first, positives before all others."""
     order = scores.detach().masked_fill(positives, FRONT).argsort(dim=1, descending=True, stable=True)
     return order.gather(1, ranks[:, None]).squeeze(1)
+
+
+def weighed(losses: Tensor, batch: Batch, objective: Objective) -> Tensor:
+    """The mean of losses per sample [B]."""
+    return (losses * batch.similarity).mean() if objective.weigh_by_similarity else losses.mean()
 
 
 def diagonal(size: int, device: torch.device) -> Tensor:

@@ -57,36 +57,27 @@ class BertAdam(Optimizer):
         """Change every parameter that has a gradient."""
         with torch.no_grad():
             for group in self.param_groups:
-                parameters = [parameter for parameter in group["params"] if parameter.grad is not None]
-                if parameters:
-                    self._change(group, parameters)
+                for parameter in group["params"]:
+                    if parameter.grad is not None:
+                        self._change(parameter, group)
 
-    def _change(self, group: dict[str, Any], parameters: list[Tensor]) -> None:
-        gradients = _clipped([parameter.grad for parameter in parameters], group["max_norm"])
-        states = [self._state_of(parameter) for parameter in parameters]
-        first, second = [state["first"] for state in states], [state["second"] for state in states]
-        torch._foreach_mul_(first, BETAS[0])
-        torch._foreach_add_(first, gradients, alpha=1 - BETAS[0])
-        torch._foreach_mul_(second, BETAS[1])
-        torch._foreach_addcmul_(second, gradients, gradients, value=1 - BETAS[1])
-        change = torch._foreach_sqrt(second)
-        torch._foreach_add_(change, EPSILON)
-        change = torch._foreach_div(first, change)
-        if group["weight_decay"]:
-            torch._foreach_add_(change, parameters, alpha=group["weight_decay"])
-        for parameter, by, state in zip(parameters, change, states, strict=True):
-            parameter.add_(by, alpha=-group["lr"] * _multiplier(group, int(state["step"])))
-            state["step"] += 1
-
-    def _state_of(self, parameter: Tensor) -> dict[str, Any]:
-        state: dict[str, Any] = self.state[parameter]
+    def _change(self, parameter: Tensor, group: dict[str, Any]) -> None:
+        state = self.state[parameter]
         if not state:
-            state |= {
-                "step": torch.tensor(0),
-                "first": torch.zeros_like(parameter),
-                "second": torch.zeros_like(parameter),
-            }
-        return state
+            moments = {"first": torch.zeros_like(parameter), "second": torch.zeros_like(parameter)}
+            state |= {"step": torch.tensor(0), **moments}
+        gradient = parameter.grad
+        if group["max_norm"]:
+            gradient = gradient * torch.clamp(group["max_norm"] / (gradient.norm() + CLIP_EPSILON), max=1.0)
+        first = state["first"].mul_(BETAS[0]).add_(gradient, alpha=1 - BETAS[0])
+        second = state["second"].mul_(BETAS[1]).addcmul_(gradient, gradient, value=1 - BETAS[1])
+        change = first / second.sqrt().add_(EPSILON)
+        if group["weight_decay"]:
+            change.add_(parameter, alpha=group["weight_decay"])
+        step, total = int(state["step"]), group["total"]
+        rate = group["lr"] * (warmed_up(step, total, group["warm_up"]) if total > 0 else 1.0)
+        parameter.add_(change, alpha=-rate)
+        state["step"] += 1
 
 
 class CorrectedAdam(torch.optim.Adam):
@@ -121,18 +112,3 @@ class CorrectedAdam(torch.optim.Adam):
         """How many steps the group has made; its parameters make them together."""
         states = (self.state[parameter] for parameter in group["params"] if parameter in self.state)
         return next((int(state["step"]) for state in states if "step" in state), 0)
-
-
-def _clipped(gradients: list[Tensor], max_norm: float) -> list[Tensor]:
-    """Gradients no longer than ``max_norm``, each by itself; those given stay as they are."""
-    if not max_norm:
-        return gradients
-    norms = torch._foreach_norm(gradients)
-    torch._foreach_add_(norms, CLIP_EPSILON)
-    shares = [torch.clamp(max_norm / norm, max=1.0) for norm in norms]
-    clipped: list[Tensor] = torch._foreach_mul(gradients, shares)
-    return clipped
-
-
-def _multiplier(group: dict[str, Any], step: int) -> float:
-    return warmed_up(step, group["total"], group["warm_up"]) if group["total"] > 0 else 1.0

@@ -8,13 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from moment_retrieval.errors import CorpusNeeded, EmptyFile, InvalidRecord, UnknownVideo, at
 from moment_retrieval.jsonfiles import as_number, as_object, as_text, decode, parse_json, read_bytes, shown
-
-if TYPE_CHECKING:
-    from moment_retrieval.tables import MomentTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,9 +155,3 @@ class QueryMoments(Generic[MomentT]):
 
 
 RankedQuery: TypeAlias = QueryMoments[ScoredMoment]
-
-
-def queries_of(table: MomentTable[MomentT]) -> list[QueryMoments[MomentT]]:
-    """The queries of a table as records."""
-    texts = table.texts or ("",) * len(table)
-    return [QueryMoments(query_id, text, table[query_id]) for query_id, text in zip(table, texts, strict=True)]

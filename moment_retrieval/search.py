@@ -18,16 +18,17 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from moment_retrieval.batches import Sequences
+from moment_retrieval.distributed import Pair
 from moment_retrieval.index import Index
 from moment_retrieval.models.conquer import Conquer, EncodedClips
-from moment_retrieval.models.two_stream import EncodedVideos, Pair, TwoStream
+from moment_retrieval.models.two_stream import EncodedVideos, TwoStream
 from moment_retrieval.preprocessing import CLIP_S
-from moment_retrieval.ragged import Sequences
-from moment_retrieval.settings import RELEASED, Decoding
+from moment_retrieval.settings import Decoding
 
 
 @dataclass(frozen=True)
-class Found:
+class RankedMoments:
     """Moments of N queries, best first [N, k]: which video, the clips of start and end, the score.
 
     A query with fewer than k moments has cells without a score (minus infinity) at its end.
@@ -44,7 +45,7 @@ class Found:
         return self.score > -torch.inf
 
 
-def by_probability(start: Tensor, end: Tensor, weights: Tensor, decoding: Decoding) -> Found:
+def by_probability(start: Tensor, end: Tensor, weights: Tensor, decoding: Decoding) -> RankedMoments:
     """Moments by weight * P(start) * P(end), as XML and ReLoCLNet rank them.
 
     Args:
@@ -55,13 +56,13 @@ def by_probability(start: Tensor, end: Tensor, weights: Tensor, decoding: Decodi
     return replace(best, score=best.score.masked_fill(best.score <= 0, -torch.inf))
 
 
-def by_logit(start: Tensor, end: Tensor, real: Tensor, decoding: Decoding) -> Found:
+def by_logit(start: Tensor, end: Tensor, real: Tensor, decoding: Decoding) -> RankedMoments:
     """Moments by the sum of their logits [N, V, W], ``real`` where a clip is, as CONQUER ranks them."""
     start, end = (logits.masked_fill(~real, -torch.inf) for logits in (start, end))
     return _best(start, end, torch.add, -torch.inf, decoding)
 
 
-def _best(start: Tensor, end: Tensor, join: Any, outside: float, decoding: Decoding) -> Found:
+def _best(start: Tensor, end: Tensor, join: Any, outside: float, decoding: Decoding) -> RankedMoments:
     """The best cells of ``joined(start[i], end[j])``, which grows with each; ``outside`` is worth nothing."""
     width = start.shape[2]
     diagonals = decoding.longest - decoding.shortest
@@ -75,7 +76,7 @@ def _best(start: Tensor, end: Tensor, join: Any, outside: float, decoding: Decod
     cell = starts.gather(1, best // diagonals)
     first = cell % width
     last = first + decoding.shortest + best % diagonals
-    return Found(cell // width, first, last, cells.gather(1, best))
+    return RankedMoments(cell // width, first, last, cells.gather(1, best))
 
 
 def largest(values: Tensor, count: int) -> Tensor:
@@ -90,44 +91,20 @@ def largest(values: Tensor, count: int) -> Tensor:
     return where
 
 
-CANDIDATES = RELEASED["conquer"].decoding.videos
+def listed_candidates(
+    lists: Mapping[str, Sequence[int]], query_ids: Sequence[str], count: int, allowed: Tensor | None = None
+) -> Tensor:
+    """The first ``count`` videos that somebody else ranked for each query, -1 where there are fewer [N, count].
 
-
-class ScoredCandidates:
-    """The videos a trained model scores highest."""
-
-    def __init__(
-        self, name: str, model: TwoStream, corpus: Index, queries: Mapping[str, Sequences], count: int = CANDIDATES
-    ) -> None:
-        """``queries`` holds each query's features, as the model reads them, by id."""
-        self.name = f"{name}, top {count}"
-        self.model, self.corpus, self.queries, self.count = model, corpus, queries, count
-
-    def candidates(self, query_ids: Sequence[str], allowed: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Indexes into the corpus [N, k], -1 where there is none, and their scores; of ``allowed`` videos [N, V]."""
-        with torch.inference_mode():
-            parts = [self.queries[query_id] for query_id in query_ids]
-            together = Sequences(torch.cat([part.rows for part in parts]), torch.cat([part.lengths for part in parts]))
-            scores = self.corpus.scores(self.model.encode_queries(together))
-        return best_videos(scores, self.count, allowed)
-
-
-class ListedCandidates:
-    """Videos that somebody else ranked, best first, by query id; indexes into the corpus."""
-
-    def __init__(self, name: str, lists: Mapping[str, Sequence[int]], count: int = CANDIDATES) -> None:
-        self.name = f"{name}, top {count}"
-        self.listed, self.count = lists, count
-
-    def candidates(self, query_ids: Sequence[str], allowed: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """As of ``ScoredCandidates``; a score is one by the rank."""
-        result = torch.full((len(query_ids), self.count), -1)
-        for row, query_id in enumerate(query_ids):
-            videos = [video for video in self.listed.get(query_id, ()) if allowed is None or allowed[row, video]]
-            top = videos[: self.count]
-            result[row, : len(top)] = torch.tensor(top, dtype=torch.long)
-        ranks = torch.arange(1, self.count + 1).expand(result.shape)
-        return result, (1.0 / ranks).masked_fill(result < 0, -torch.inf)
+    Args:
+        lists: by query id, indexes into the corpus, best first.
+        allowed: which videos may be candidates of which query [N, V].
+    """
+    result = torch.full((len(query_ids), count), -1)
+    for row, query_id in enumerate(query_ids):
+        videos = [video for video in lists.get(query_id, ()) if allowed is None or allowed[row, video]][:count]
+        result[row, : len(videos)] = torch.tensor(videos, dtype=torch.long)
+    return result
 
 
 def best_videos(scores: Tensor, count: int, allowed: Tensor | None = None) -> tuple[Tensor, Tensor]:
@@ -163,7 +140,7 @@ def encode_corpus(model: TwoStream, videos: Videos) -> Index:
         return Index.of(encoded, score_level=model.score_level)
 
 
-def search(model: TwoStream, queries: Sequences, corpus: Index, decoding: Decoding) -> Found:
+def search(model: TwoStream, queries: Sequences, corpus: Index, decoding: Decoding) -> RankedMoments:
     """The best moments of the whole corpus for each query."""
     with torch.inference_mode():
         encoded = model.encode_queries(queries)
@@ -181,7 +158,7 @@ def search_candidates(
     clips: EncodedClips,
     candidates: Tensor,
     decoding: Decoding,
-) -> Found:
+) -> RankedMoments:
     """The best moments among candidate videos, by the logits alone ("disjoint"), as in the published runs.
 
     Args:
@@ -202,12 +179,12 @@ def search_candidates(
         return _joined(results)
 
 
-def seconds(moments: Found, decoding: Decoding) -> tuple[Tensor, Tensor]:
+def seconds(moments: RankedMoments, decoding: Decoding) -> tuple[Tensor, Tensor]:
     """Start and end of each moment in seconds [N, k]; an end may lie behind the video's."""
     return moments.start * CLIP_S, moments.end * CLIP_S + decoding.end_offset_s
 
 
-def _search(model: TwoStream, queries: Pair, scores: Tensor, corpus: Index, decoding: Decoding) -> Found:
+def _search(model: TwoStream, queries: Pair, scores: Tensor, corpus: Index, decoding: Decoding) -> RankedMoments:
     """A few queries, given their scores [n, V]."""
     weights = (decoding.alpha * scores).exp()
     videos = largest(weights, decoding.videos)  # [n, v]
@@ -221,11 +198,11 @@ def _parts(queries: Pair, size: int) -> Iterator[Pair]:
     yield from zip(queries[0].split(size), queries[1].split(size), strict=True)
 
 
-def _in_corpus(moments: Found, videos: Tensor) -> Found:
+def _in_corpus(moments: RankedMoments, videos: Tensor) -> RankedMoments:
     """The same with videos by their index in the corpus instead of their place in ``videos`` [n, v]."""
     return replace(moments, video=videos.gather(1, moments.video))
 
 
-def _joined(parts: Iterable[Found]) -> Found:
+def _joined(parts: Iterable[RankedMoments]) -> RankedMoments:
     columns = zip(*((part.video, part.start, part.end, part.score) for part in parts), strict=True)
-    return Found(*(torch.cat(column) for column in columns))
+    return RankedMoments(*(torch.cat(column) for column in columns))

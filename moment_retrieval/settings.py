@@ -9,14 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from moment_retrieval.preprocessing import CLIP_S, MAX_WORDS, Boundary
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from moment_retrieval.batches import Batch
 
 LEARNING_RATE = 1e-4
 WARM_UP = 0.01  # share of the steps
@@ -117,10 +112,6 @@ class Objective:
         """From how many of the hardest negatives an epoch draws; None: from all."""
         return self.hard_pool if self.hard_from_epoch is not None and epoch >= self.hard_from_epoch else None
 
-    def weighed(self, losses: Tensor, batch: Batch) -> Tensor:
-        """The mean of losses per sample [B]."""
-        return (losses * batch.similarity).mean() if self.weigh_by_similarity else losses.mean()
-
 
 @dataclass(frozen=True, kw_only=True)
 class Decoding:
@@ -136,7 +127,7 @@ class Decoding:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
+class FeatureOptions:
     """How features become rows: the arguments of ``clip_rows``, ``word_rows`` and ``boundary_clips``."""
 
     endpoints: bool
@@ -151,28 +142,32 @@ class Settings:
 
     config: Any
     objective: Objective = field(default_factory=Objective)
-    reading: Reading
+    reading: FeatureOptions
     decoding: Decoding
     batch: int  # samples of a step
     whole_batches: bool = False  # what is left over at the end of an epoch is not trained on
+    warms_up: bool = True  # the learning rate rises at first, and falls to 0; else it stays
+    needs_candidates: bool = False  # it looks for moments only in videos that another model names
 
 
 RELEASED: Mapping[str, Settings] = {
     "xml": Settings(
         config=XmlConfig(),
-        reading=Reading(endpoints=True),
+        reading=FeatureOptions(endpoints=True),
         decoding=Decoding(alpha=20.0, end_offset_s=CLIP_S),
         batch=128,
     ),
     "reloclnet": Settings(
-        config=ReloclnetConfig(), reading=Reading(endpoints=False), decoding=Decoding(alpha=30.0), batch=512
+        config=ReloclnetConfig(), reading=FeatureOptions(endpoints=False), decoding=Decoding(alpha=30.0), batch=512
     ),
     "conquer": Settings(
         config=ConquerConfig(),
-        reading=Reading(endpoints=False, sample=False, normalise_words=False, boundary=Boundary.LAST),
+        reading=FeatureOptions(endpoints=False, sample=False, normalise_words=False, boundary=Boundary.LAST),
         decoding=Decoding(alpha=0.0, shortest=0, longest=24, videos=10, end_offset_s=CLIP_S),
         batch=196,
         whole_batches=True,
+        warms_up=False,
+        needs_candidates=True,
     ),
 }
 

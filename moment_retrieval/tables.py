@@ -108,8 +108,7 @@ class MomentTable(Mapping[str, tuple[MomentT, ...]], Generic[MomentT]):
         return np.arange(int(self.offsets[-1])) - np.repeat(self.offsets[:-1], np.diff(self.offsets))
 
     def __getitem__(self, query_id: str) -> tuple[MomentT, ...]:
-        number = self.row_of[query_id]
-        return tuple(self.moment(row) for row in range(int(self.offsets[number]), int(self.offsets[number + 1])))
+        return tuple(map(self.moment, self.rows_of(query_id)))
 
     def __contains__(self, query_id: object) -> bool:
         return query_id in self.row_of  # the mapping's own would make the moments
@@ -119,6 +118,11 @@ class MomentTable(Mapping[str, tuple[MomentT, ...]], Generic[MomentT]):
 
     def __len__(self) -> int:
         return len(self.query_ids)
+
+    def rows_of(self, query_id: str) -> range:
+        """The rows of a query."""
+        number = self.row_of[query_id]
+        return range(int(self.offsets[number]), int(self.offsets[number + 1]))
 
     @abstractmethod
     def moment(self, row: int) -> MomentT:
@@ -195,6 +199,12 @@ class MomentTable(Mapping[str, tuple[MomentT, ...]], Generic[MomentT]):
             moments[query.query_id] = query.moments
             texts.append(query.text)
         return replace(cls.from_moments(moments), texts=tuple(texts))
+
+
+def queries_of(table: MomentTable[MomentT]) -> list[QueryMoments[MomentT]]:
+    """The queries of a table as records."""
+    texts = table.texts or ("",) * len(table)
+    return [QueryMoments(query_id, text, table[query_id]) for query_id, text in zip(table, texts, strict=True)]
 
 
 class RunTable(MomentTable[ScoredMoment]):

@@ -19,7 +19,7 @@ from annotation.pools.rules import Indexes, Vectors
 from annotation.similarity import sentences
 from annotation.similarity.base import Similarity, SimilarityMissing, Texts, TopNotOffered, named_errors
 from core.exceptions import NotPossible
-from moment_retrieval.features.extractors.base import PACKAGED
+from moment_retrieval.hub import PACKAGED
 from moment_retrieval.relevance import NLTK, Normalisation, Ranked, sets
 from moment_retrieval.relevance.tagger import LexiconTagger
 from moment_retrieval.relevance.wordnet import (

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from annotation.pools.rules import MARGIN, Contenders, Indexes, Ranker, Vectors, top_moments
 from annotation.similarity.base import SimilarityMissing, Texts
-from moment_retrieval.features.extractors.base import NOT_FETCHED, PACKAGED, WEIGHTS, is_path
+from moment_retrieval.hub import NOT_FETCHED, PACKAGED, WEIGHTS, is_path
 from moment_retrieval.relevance import Ranked
 
 DEVICES = Path("/dev")

@@ -108,7 +108,7 @@ def judged_folder(experiment: Experiment) -> Path:
 
     def relabel(folder: Path) -> None:
         for split in release.truths.values_list("split", flat=True):
-            table = formats.read_ground_truth(judged / JUDGED_SPLITS[split], formats.Form.TVR_RANKING)
+            table = formats.read_ground_truth(judged / JUDGED_SPLITS[split], formats.FileFormat.TVR_RANKING)
             (folder / JUDGED_SPLITS[split]).write_text(write_ground_truth(similarity_labelled(table)), "utf-8")
 
     return _filled_once(judged.with_name(f"{judged.name}-by-similarity"), relabel)

@@ -11,7 +11,7 @@ from accounts.models import Project
 from core.forms import UNREADABLE_KEY
 from models_runner.experiments.models import MOST_SEEDS
 from models_runner.experiments.selectors import queries_by_source_split
-from models_runner.experiments.settings import PRESETS, heads_of, options_of
+from models_runner.experiments.settings import NAME_CANDIDATES, PRESETS, heads_of, options_of
 from models_runner.features.selectors import KINDS, feature_choices
 from models_runner.leaderboard.forms import ReleaseField, ready_releases, releases_offer, rows_offer
 from models_runner.models import Experiment, Training
@@ -199,19 +199,20 @@ class ExperimentForm(forms.Form):
             field.choices = [*none, *((key, facts["name"]) for key, facts in choices.items())]
         releases_offer(self, project)
         trainings = Training.objects.filter(experiment__project=project, state=Training.State.DONE)
-        givers = trainings.exclude(experiment__baseline="conquer").select_related("experiment").order_by("-pk")
+        givers = trainings.filter(experiment__baseline__in=NAME_CANDIDATES).select_related("experiment").order_by("-pk")
         rows_offer(self, "candidates", givers)
         if self.choices["subtitle"]:
             self.initial.setdefault("subtitle", next(iter(self.choices["subtitle"])))
 
     def clean(self) -> dict[str, Any]:
         form_data = super().clean() or {}
-        is_conquer, candidates = form_data.get("baseline") == Experiment.Baseline.CONQUER, form_data.get("candidates")
-        if is_conquer and not candidates and "candidates" not in self.errors:
+        baseline, candidates = form_data.get("baseline"), form_data.get("candidates")
+        needs_candidates = baseline is not None and RELEASED[baseline].needs_candidates
+        if needs_candidates and not candidates and "candidates" not in self.errors:
             self.add_error("candidates", "CONQUER needs candidates: train XML or ReLoCLNet first, and choose it here.")
-        elif candidates and not is_conquer:
+        elif candidates and not needs_candidates:
             self.add_error("candidates", "Only CONQUER takes candidates.")
-        if form_data.get("same_split") and not is_conquer:
+        if form_data.get("same_split") and not needs_candidates:
             self.add_error("same_split", "Only CONQUER takes candidates.")
         elif form_data.get("same_split") and not queries_by_source_split(self.project).exists():
             self.add_error("same_split", "It is not known which split the videos of this project's queries came from.")

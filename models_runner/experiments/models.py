@@ -9,6 +9,7 @@ from django.db.models import F, Q
 from accounts.models import Project
 from judging.models import Release
 from models_runner.leaderboard.models import Run
+from moment_retrieval.settings import EPOCHS
 
 MOST_SEEDS = 20
 
@@ -21,7 +22,7 @@ class Experiment(models.Model):
         RELOCLNET = "reloclnet", "ReLoCLNet"
         CONQUER = "conquer", "CONQUER"
 
-    TOP_N = (1, 20, 40)
+    TOP_N = tuple(EPOCHS)
     Labels = Run.Labels
 
     uuid = models.UUIDField(default=uuid4, unique=True, editable=False)  # the key of the form that ordered it
@@ -51,7 +52,7 @@ class Experiment(models.Model):
             models.CheckConstraint(
                 condition=Q(baseline__in=["xml", "reloclnet", "conquer"]), name="experiment_baseline_is_known"
             ),
-            models.CheckConstraint(condition=Q(top_n__in=[1, 20, 40]), name="experiment_top_n_is_released"),
+            models.CheckConstraint(condition=Q(top_n__in=list(EPOCHS)), name="experiment_top_n_is_released"),
             models.CheckConstraint(
                 condition=Q(baseline="conquer", candidates__isnull=False)
                 | (~Q(baseline="conquer") & Q(candidates=None)),

@@ -11,8 +11,8 @@ SIZES = ("hidden", "heads", "inner")
 OBJECTIVE = ("weigh_by_similarity", "mask_positives", "hard_from_epoch", "hard_pool")
 PARTS = {"sizes": SIZES, "objective": OBJECTIVE, "decoding": ("end_offset_s",), "reading": ("endpoints",)}
 SMALL = {"epochs": 30, "evaluations_per_epoch": 1.0, "batch": 64, "lr": 1e-3, "padding": "compact"}
-SMALL_SIZES = {"hidden": 64, "heads": 4}
-SMALL_INNER = 128  # CONQUER's feed-forward halves
+SMALL_SIZES = {"hidden": 64, "heads": 4, "inner": 128}  # as far as a model has them
+NAME_CANDIDATES = [name for name, one in RELEASED.items() if not one.needs_candidates]  # baselines that search all
 WORDS = {
     "lr": "learning rate",
     "warmup": "warm-up",
@@ -34,9 +34,9 @@ def options_of(baseline: str, top_n: int, preset: str, changes: Mapping[str, Any
         **{"batch": RELEASED[baseline].batch, "lr": LEARNING_RATE, "padding": "official", "precision": "float32"},
     }
     if preset == "small":
-        inner = {"inner": SMALL_INNER} if baseline == "conquer" else {}
         options |= SMALL
-        parts["sizes"] = {**SMALL_SIZES, **inner, **parts["sizes"]}
+        sizes = {name: size for name, size in SMALL_SIZES.items() if hasattr(RELEASED[baseline].config, name)}
+        parts["sizes"] = {**sizes, **parts["sizes"]}
     return {**options, **rest, **parts}
 
 

@@ -140,19 +140,14 @@ def _run(training: Training, folder: Path, lock_fd: int) -> tuple[Progress, int,
                 if training_report(training, progress) != State.RUNNING:
                     break
     except BaseException:  # the database is away, or the worker has to end
-        if child.end() < 0:
-            _say_stopped(folder, progress.step)
+        if child.end() < 0:  # killed, it could not say that it did not crash
+            with suppress(OSError), Events(folder) as log:
+                log.record("stopped", step=progress.step)
         raise
     status = child.end()
     _take(progress, events)
     training_report(training, progress)
     return progress, status, child.last_words()
-
-
-def _say_stopped(folder: Path, step: int) -> None:
-    """For a program that was killed by its worker and so could not say it: it did not crash."""
-    with suppress(OSError), Events(folder) as events:
-        events.record("stopped", step=step)
 
 
 def _take(progress: Progress, events: EventsFile) -> None:

@@ -10,7 +10,7 @@ from accounts.models import Project
 from annotation.models import Query
 from judging.models import Release
 from models_runner.leaderboard.rules import ALIKE_PERCENT, LEAST_QUERIES
-from moment_retrieval.metrics.board import Column
+from moment_retrieval.metrics.leaderboard import Column
 
 UPLOADS_PER_DAY = 5
 UPLOADS_IN_ALL = 50

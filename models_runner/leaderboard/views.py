@@ -57,9 +57,9 @@ from models_runner.leaderboard.services.economy import lacking, runs_of, study_c
 from models_runner.leaderboard.services.participants import leaderboard_change, leaderboard_of
 from models_runner.leaderboard.services.releases import similarity_runs_request
 from models_runner.leaderboard.services.runs import run_upload, upload_check, upload_possible_at, uploads_in_all
-from models_runner.leaderboard.services.score_tests import score_tests_order
+from models_runner.leaderboard.services.score_tests import score_tests_schedule
 from models_runner.models import EconomyStudy, Run, Scoring
-from moment_retrieval.formats import Form
+from moment_retrieval.formats import FileFormat
 from moment_retrieval.metrics.ndcg_iou import Convention, Gain
 from moment_retrieval.statistics.economy import LEAST_RUNS
 
@@ -171,7 +171,7 @@ def _form_page(
         "form": form,
         "refusal": refusal,
         "most_mb": settings.RUN_MAX_MB,
-        "forms": [option.value for option in Form],
+        "forms": [option.value for option in FileFormat],
         "ready": ready_releases(project).exists(),
         "settings": settings_of_project,
         "limited": membership.role == Membership.Role.PARTICIPANT,
@@ -242,7 +242,7 @@ def compare(request: MemberRequest, project: Project) -> HttpResponse:
     elif one and other and one != other:
         result = comparison(filters, one, other)
         if result.test is None:
-            score_tests_order(base=result.scores[0].pk, others=[result.scores[1].pk])
+            score_tests_schedule(base=result.scores[0].pk, others=[result.scores[1].pk])
         context |= {"found": result, **_drawn(result, one, other)}
     return render(request, "models_runner/leaderboard/compare.html", context)
 

@@ -14,7 +14,7 @@ from core.exceptions import NotPossible
 from core.jobs import JobKind, durable
 from judging.studies.services import pool_plan
 from models_runner.models import Run
-from moment_retrieval import formats, records
+from moment_retrieval import formats, records, tables
 from moment_retrieval.errors import ScoringError, at
 from moment_retrieval.formats.tvr_ranking import INTEGER_ID
 
@@ -67,8 +67,8 @@ def returned_by(
     corpus = corpus or corpus_of(pooling.project)
     for source in pooling.sources.all():
         if source.name in files:
-            table = formats.read_run(files[source.name], formats.Form.TVR_RANKING, corpus=corpus, strict=False)
-            ranked = records.queries_of(table)
+            table = formats.read_run(files[source.name], formats.FileFormat.TVR_RANKING, corpus=corpus, strict=False)
+            ranked = tables.queries_of(table)
         else:
             ranked = list(_answers(pooling.project, source, corpus))
         for query in ranked:
@@ -85,9 +85,9 @@ def _answers(project: Project, source: PoolSource, corpus: records.VideoCorpus) 
     for run in runs:
         with at(str(run)), run.file.open("rb") as file:
             table = formats.parse_run(
-                file.read(), formats.Form(run.form) if run.form else None, corpus=corpus, strict=False
+                file.read(), formats.FileFormat(run.form) if run.form else None, corpus=corpus, strict=False
             )
-            yield from records.queries_of(table)
+            yield from tables.queries_of(table)
 
 
 def corpus_of(project: Project) -> records.VideoCorpus:

@@ -1,6 +1,5 @@
 """Pages of pools: choosing runs, looking at what they would add, opening it, and the report, also as CSV."""
 
-from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
@@ -19,17 +18,14 @@ from annotation.pools.services.poolings import Scope, pooling_discard
 from core.exceptions import NotPossible
 from core.spreadsheets import csv_download
 from judging.releases.selectors import finished_queries
-from judging.studies.selectors import ALL_RUNS, Counts, PoolReport, pool_report, pooled_progress
+from judging.studies.selectors import PoolReport, pool_report, pooled_progress
 from judging.studies.services import pool_job, pool_open_request
 from models_runner.models import Run
+from models_runner.pools.selectors import COLUMNS, OVERLAP_COLUMNS, overlap_rows, report_rows
 from models_runner.pools.services import pool_request
 
 ALL, SPLIT, SET = "all", "split:", "set:"
 PER_PAGE = 50
-COUNTS = ["spans", "unmatched", "without_preview", "moments", "in_similarity", "passed_over"]
-COUNTS += ["in_earlier_pools", "new", "new_alone"]
-COLUMNS = ["query_id", "query", "source", "queries", *COUNTS, "to_judge"]
-OVERLAP_COLUMNS = ["source", "moments", "other", "other_moments", "both"]
 POOLINGS = Pooling.objects.filter(seed=None).select_related("project", "query_set")  # coverage studies have a page
 
 
@@ -157,25 +153,6 @@ def pool_csv(request: MemberRequest, pooling: Pooling) -> HttpResponse:
 @row_page(POOLINGS, STAFF)
 def overlap_csv(request: MemberRequest, pooling: Pooling) -> HttpResponse:
     """A row for each two sources, similarity among them."""
-    overlaps = pool_report(pooling).overlaps
-    rows = [
-        [one.name, one.moments, other.name, other.moments, both]
-        for one in overlaps
-        for other, both in zip(overlaps, one.shared, strict=True)
-    ]
-    return csv_download(f"pool-overlap-{pooling.created_at:%Y%m%d-%H%M}.csv", OVERLAP_COLUMNS, rows)
-
-
-def report_rows(report: PoolReport) -> Iterator[list[object]]:
-    """Yield rows of each query, one a source and one for all runs; those without a query are the totals."""
-    for source, counts in report.totals:
-        yield _row("", "", source.name, counts)
-    yield _row("", "", ALL_RUNS, report.union)
-    for entry in report.queries:
-        for source, counts in zip(report.sources, entry.by_source, strict=True):
-            yield _row(entry.query.number, entry.query.text, source.name, counts)
-        yield _row(entry.query.number, entry.query.text, ALL_RUNS, entry.union)
-
-
-def _row(number: object, text: str, source: str, counts: Counts) -> list[object]:
-    return [number, text, source, counts.queries, *(getattr(counts, name) for name in COUNTS), counts.to_judge]
+    return csv_download(
+        f"pool-overlap-{pooling.created_at:%Y%m%d-%H%M}.csv", OVERLAP_COLUMNS, overlap_rows(pool_report(pooling))
+    )

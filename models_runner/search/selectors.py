@@ -10,9 +10,9 @@ from django.db.models import QuerySet
 from accounts.models import Project
 from annotation.models import Moment, Video
 from models_runner.models import Experiment, FeatureSet, Training
+from moment_retrieval.answers import Answer, Hit, Why
 from moment_retrieval.metrics.iou import span_iou
 from moment_retrieval.records import Span
-from moment_retrieval.searching.queries import Answer, Hit, Why
 
 SEEN_FROM = 0.3  # a moment of ours is shown for a span that it overlaps by so much
 

@@ -17,9 +17,9 @@ from models_runner.experiments import files
 from models_runner.models import Experiment, Training
 from models_runner.search import worker
 from models_runner.search.selectors import words_by
-from models_runner.search.worker import Source
+from models_runner.search.worker import SearchableTraining
+from moment_retrieval.answers import Answer
 from moment_retrieval.errors import ScoringError
-from moment_retrieval.searching.queries import Answer
 
 logger = logging.getLogger(__name__)
 LOCK = "search"
@@ -121,10 +121,10 @@ def search_work(training_id: int, text: str, moments: int, every: bool) -> dict[
     return answer.as_dict()
 
 
-def _source(training: Training) -> Source:
+def _source(training: Training) -> SearchableTraining:
     experiment: Experiment = training.experiment
     first = experiment.candidates
     by = words_by(experiment)
     if by.get("model"):
         model_check(by["model"])
-    return Source(files.folder_of(training), first=_source(first) if first else None, **by)
+    return SearchableTraining(files.folder_of(training), first=_source(first) if first else None, **by)

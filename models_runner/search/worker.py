@@ -7,14 +7,15 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from django.conf import settings
 
 if TYPE_CHECKING:
-    from moment_retrieval.searching.queries import Words
-    from moment_retrieval.searching.searchers import Searcher
+    from moment_retrieval.answers import Words
+    from moment_retrieval.searchers import Searcher
 
 Stamp = tuple[int, int]
 Value = TypeVar("Value")
@@ -22,7 +23,7 @@ TEXT_MODELS = 2  # at once, with the trainings that read words by them: CONQUER 
 
 
 @dataclass(frozen=True)
-class Source:
+class SearchableTraining:
     """A training to search with."""
 
     folder: Path
@@ -30,10 +31,10 @@ class Source:
     model: str = ""
     made_by: str = ""
     is_assumed: bool = False  # people say that it made them
-    first: Source | None = None  # of CONQUER: whose best videos it looks into
+    first: SearchableTraining | None = None  # of CONQUER: whose best videos it looks into
 
 
-def searcher_of(source: Source) -> Searcher:
+def searcher_of(source: SearchableTraining) -> Searcher:
     """The training, loaded now or kept from an earlier query. Raises ScoringError."""
     _words(source)  # so that it counts as asked for
     first = None if source.first is None else searcher_of(source.first)
@@ -42,8 +43,8 @@ def searcher_of(source: Source) -> Searcher:
     return searcher
 
 
-def _opened(source: Source, first: Searcher | None) -> Searcher:
-    from moment_retrieval.searching.searchers import CandidateSearcher, CorpusSearcher
+def _opened(source: SearchableTraining, first: Searcher | None) -> Searcher:
+    from moment_retrieval.searchers import CandidateSearcher, CorpusSearcher
 
     if first is None:
         return CorpusSearcher.open(source.folder, _words(source), source.made_by, is_assumed=source.is_assumed)
@@ -61,31 +62,27 @@ def _texts() -> ValueCache[Words]:
     return ValueCache(TEXT_MODELS, size=lambda _: 1, on_drop=lambda key: _searchers().drop(key))
 
 
-def _words(source: Source) -> Words:
-    from moment_retrieval.searching.queries import Words, WordsBy
+def _words(source: SearchableTraining) -> Words:
+    from moment_retrieval.answers import Words
 
-    return _texts().get(_text(source), lambda: Words(WordsBy(source.way, source.model)))
+    return _texts().get(_text(source), lambda: Words(source.way, source.model))
 
 
-def _text(source: Source) -> Hashable:
+def _text(source: SearchableTraining) -> Hashable:
     return source.way, source.model
 
 
-def _key(source: Source) -> Hashable:
+def _key(source: SearchableTraining) -> Hashable:
     return source, _stamp(source), _key(source.first) if source.first else None
 
 
-def _stamp(source: Source) -> Stamp:
+def _stamp(source: SearchableTraining) -> Stamp:
     """Of the best weights: others that lie there later are loaded anew."""
     try:
         stat = (source.folder / "best" / "weights.safetensors").stat()
     except OSError:
         return (0, 0)
     return (stat.st_mtime_ns, stat.st_size)
-
-
-def _nbytes(value: Any) -> int:
-    return int(value.nbytes)
 
 
 class ValueCache(Generic[Value]):
@@ -95,7 +92,7 @@ class ValueCache(Generic[Value]):
         self,
         limit: int,
         *,
-        size: Callable[[Value], int] = _nbytes,
+        size: Callable[[Any], int] = attrgetter("nbytes"),
         on_drop: Callable[[Hashable], object] = lambda key: None,
     ) -> None:
         self.limit = limit

@@ -3,9 +3,11 @@ Facts, each table with its source. "arXiv" is arXiv:2407.06597, "SIGIR-AP" the p
 
 from typing import NamedTuple
 
-MUS, KS, NS = (0.3, 0.5, 0.7), (10, 20, 40), (1, 20, 40)
+from moment_retrieval.settings import EPOCHS, RELEASED
+
+MUS, KS, NS = (0.3, 0.5, 0.7), (10, 20, 40), tuple(EPOCHS)
 SPLITS = ("val", "test")
-BASELINES = ("xml", "reloclnet", "conquer")
+BASELINES = tuple(RELEASED)
 SCORES_SOURCE = "arXiv Table 6, SIGIR-AP Table 5"
 SPREAD_SOURCE = "arXiv Table 7, ReLoCLNet with N = 40, 3 seeds"
 SIMILARITY_SOURCE = "SIGIR-AP Table 6"
@@ -66,9 +68,9 @@ SIMILARITY = {10: (0.759, 0.758, 0.758), 20: (0.808, 0.808, 0.808), 40: (0.891, 
 VIDEOS = 19_614
 QUERIES = {"val": 500, "test": 2_781}
 VIDEO_FEATURES = {"xml": "I3D", "reloclnet": "I3D", "conquer": "ResNet-152 and SlowFast"}
-VIDEO_WIDTHS = {"xml": 1024, "reloclnet": 1024, "conquer": 4352}
+VIDEO_WIDTHS = {name: one.config.video_size - 2 * one.reading.endpoints for name, one in RELEASED.items()}
 TEXT_FEATURES = "RoBERTa for subtitles and BERT for queries"
-TEXT_WIDTH = 768
+TEXT_WIDTH = RELEASED["xml"].config.query_size
 
 
 class Spread(NamedTuple):

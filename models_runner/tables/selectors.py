@@ -80,7 +80,7 @@ def notes_of(experiment: Experiment, release: Release) -> tuple[str, ...]:
     if experiment.baseline != Experiment.Baseline.RELOCLNET:
         notes.append(_ends(experiment))
     if experiment.candidates is not None:
-        videos = experiment.options.get("decoding", {}).get("videos", RELEASED["conquer"].decoding.videos)
+        videos = experiment.options.get("decoding", {}).get("videos", RELEASED[experiment.baseline].decoding.videos)
         notes.append(f"(candidates: {experiment.candidates.system}, top {videos}); {HERO}")
     if settings := settings_changed(experiment.options, experiment.baseline, experiment.top_n):
         notes.append("settings: " + ", ".join(f"{name} {value}" for name, value in settings.items()))

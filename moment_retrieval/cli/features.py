@@ -23,7 +23,7 @@ from moment_retrieval.features.extractors import (
     extractor_of,
 )
 from moment_retrieval.features.extractors.videos import clip_count
-from moment_retrieval.features.hdf5 import FeatureWriter
+from moment_retrieval.features.files import FeatureWriter
 from moment_retrieval.jsonfiles import as_array, as_number, as_object, as_text, decode, parse_json, read_bytes
 from moment_retrieval.records import read_corpus
 

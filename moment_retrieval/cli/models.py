@@ -11,9 +11,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from moment_retrieval.answers import Answer
 from moment_retrieval.cli import score
 from moment_retrieval.features.extractors import EXTRACTORS, ExtractorName, Kind
-from moment_retrieval.searching.queries import Answer
 
 READERS = [extractor_name.value for extractor_name, about in EXTRACTORS.items() if Kind.QUERY in about.kinds]
 SPLITS, DEVICES = ("val", "test"), ("auto", "cpu", "cuda")
@@ -53,14 +53,14 @@ def search(options: argparse.Namespace) -> tuple[str, list[str]]:
     Raises:
         ScoringError: a folder holds no finished training, or the words cannot be read as its queries were.
     """
-    from moment_retrieval.searching.queries import Words, WordsBy
-    from moment_retrieval.searching.searchers import CandidateSearcher, CorpusSearcher
+    from moment_retrieval.answers import Words
+    from moment_retrieval.searchers import CandidateSearcher, CorpusSearcher
 
     if options.moments < 1:
         return "", [f"--moments must be 1 or more, not {options.moments}"]
     if not options.query.strip():
         return "", ["there are no words to search for"]
-    words = Words(WordsBy(options.extractor, options.model))
+    words = Words(options.extractor, options.model)
     searcher: CorpusSearcher | CandidateSearcher
     if options.first is None:
         searcher = CorpusSearcher.open(options.folder, words, is_assumed=True)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from moment_retrieval import formats
 from moment_retrieval.cli.output import MEANING, OUTPUTS, Scored
 from moment_retrieval.errors import InvalidCutoff, ScoringError, at
-from moment_retrieval.formats import Form
+from moment_retrieval.formats import FileFormat
 from moment_retrieval.formats.matrices import read_relevance, read_similarity
 from moment_retrieval.metrics import pool_rank, recall, report
 from moment_retrieval.metrics.highlights import highlights
@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--ground-truth", metavar="FILE", type=Path, required=True, help="judged moments, e.g. TVR-Ranking val.json"
     )
-    forms = [form.value for form in Form]
+    forms = [form.value for form in FileFormat]
     parser.add_argument("--format", choices=forms, help="of the runs (seen from their content if not given)")
     parser.add_argument("--ground-truth-format", choices=forms, help="likewise")
     parser.add_argument(
@@ -146,11 +146,11 @@ def scorer(options: argparse.Namespace) -> Callable[[Path], Scored]:
         return score_matrix
     corpus = None if options.corpus is None else read_corpus(Path(options.corpus))
     durations_s = None if corpus is None else corpus.durations_s
-    judged = formats.read_ground_truth(truth_path, form_of(options.ground_truth_format), corpus=corpus)
+    judged = formats.read_ground_truth(truth_path, format_named(options.ground_truth_format), corpus=corpus)
 
     def score_run(path: Path) -> Scored:
         run = formats.read_run(
-            path, form_of(options.format), corpus=corpus, strict=not options.lenient, task=options.task
+            path, format_named(options.format), corpus=corpus, strict=not options.lenient, task=options.task
         )
         with at(str(path)):
             scores = computed(options, run, judged)
@@ -161,8 +161,8 @@ def scorer(options: argparse.Namespace) -> Callable[[Path], Scored]:
     return score_run
 
 
-def form_of(name: str | None) -> Form | None:
-    return None if name is None else Form(name)
+def format_named(name: str | None) -> FileFormat | None:
+    return None if name is None else FileFormat(name)
 
 
 def computed(options: argparse.Namespace, run: RunTable, judged: JudgedTable) -> Scores:

@@ -1,8 +1,8 @@
 """Features of clips, subtitles and queries: files of them in the published layouts, read, written, checked and made."""
 
 from moment_retrieval.features.checks import Finding, Inspection, Trouble, check, inspect
-from moment_retrieval.features.hdf5 import FeatureWriter
-from moment_retrieval.features.stores import LMDB_FILE, FeatureStore, check_format, open_features
+from moment_retrieval.features.files import FeatureWriter, check_format, open_features
+from moment_retrieval.features.stores import LMDB_FILE, FeatureStore
 
 __all__ = [
     "LMDB_FILE",

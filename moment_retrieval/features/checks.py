@@ -17,7 +17,8 @@ from typing import IO, Any
 import numpy as np
 
 from moment_retrieval.errors import BrokenFeatures, ScoringError
-from moment_retrieval.features.stores import FeatureStore, open_features
+from moment_retrieval.features.files import open_features
+from moment_retrieval.features.stores import FeatureStore
 from moment_retrieval.limited import Limits, ReaderEnded, reader
 
 SHOWN = 20  # names that a finding lists
@@ -109,10 +110,6 @@ def check(
                 on_progress(n_done, total)
     for name, detail in _uneven(lengths.get("video", {}), lengths.get("subtitle", {})):
         notes["subtitle", Trouble.LENGTH].append((name, detail))
-    return _findings(notes)
-
-
-def _findings(notes: Notes) -> list[Finding]:
     return [
         Finding(kind, trouble, len(pairs), tuple(name for name, _ in pairs[:SHOWN] if name), pairs[0][1])
         for (kind, trouble), pairs in notes.items()

@@ -1,4 +1,4 @@
-"""Interface of files of features, and the reader for a path."""
+"""Interface of files of features."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,6 @@ from moment_retrieval.errors import BrokenFeatures, MissingFeatures, ScoringErro
 from moment_retrieval.jsonfiles import checksum
 
 Rows = NDArray[np.float32]
-HDF5_ENDINGS = (".h5", ".hdf5")
-HDF5_MARK = b"\x89HDF\r\n\x1a\n"  # at the beginning, or behind a block of 512, 1024, 2048, ... bytes
-LEAST_BLOCK = 512
 LMDB_FILE = "data.mdb"
 MOST_MB = 256  # that the rows of one name may take; those of two hours of video take 80
 
@@ -103,7 +100,7 @@ class FeatureStore(ABC):
         self.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return open_features, (self.path,)
+        return type(self), (self.path,)
 
     @cached_property
     def _names(self) -> list[str]:
@@ -153,59 +150,3 @@ def without_masks(names: list[str]) -> list[str]:
     """The names but for the masks that published subtitle files hold beside their rows."""
     all_names = set(names)
     return [name for name in names if not (name.endswith("-mask") and name.removesuffix("-mask") in all_names)]
-
-
-def open_features(path: str | Path) -> FeatureStore:
-    """The features in an HDF5 file or an LMDB folder.
-
-    Raises:
-        BrokenFeatures: there is no such file, it is cut short, or it is neither.
-    """
-    from moment_retrieval.features.hdf5 import Hdf5Store
-    from moment_retrieval.features.lmdbs import LmdbStore
-
-    path = Path(path)
-    if is_lmdb(path):
-        return LmdbStore(path)
-    if is_hdf5(path):
-        return Hdf5Store(path)
-    if not path.exists():
-        raise BrokenFeatures(f"{path}: there is no such file or folder")
-    raise BrokenFeatures(f"{path}: neither an HDF5 file (.h5, .hdf5) nor an LMDB folder ({LMDB_FILE})")
-
-
-def is_lmdb(path: Path) -> bool:
-    """Whether it is the kind of folder that is read by LMDB."""
-    return path.is_dir() and (path / LMDB_FILE).is_file()
-
-
-def is_hdf5(path: Path) -> bool:
-    """Whether it is the kind of file that is read by HDF5."""
-    return path.is_file() and path.suffix.lower() in HDF5_ENDINGS
-
-
-def check_format(path: Path) -> None:
-    """Refuse what is no file of features by its name and first bytes; neither HDF5 nor LMDB is asked.
-
-    What it holds is known from ``inspection`` alone.
-
-    Raises:
-        BrokenFeatures: there is no such file, it is neither, or it does not begin as one.
-    """
-    if not is_hdf5(path):
-        open_features(path).close()  # reads the header of an LMDB folder and maps nothing; refuses all else
-        return
-    try:
-        with path.open("rb") as file:
-            position = 0
-            while (mark := _bytes_at(file, position)) and mark != HDF5_MARK:
-                position = 2 * position or LEAST_BLOCK
-    except OSError as error:
-        raise BrokenFeatures(f"{path.name}: {error.strerror}") from error
-    if not mark:
-        raise BrokenFeatures(f"{path.name}: not a readable HDF5 file: it does not begin as one")
-
-
-def _bytes_at(file: BinaryIO, position: int) -> bytes:
-    file.seek(position)
-    return file.read(len(HDF5_MARK))

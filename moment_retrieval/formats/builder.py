@@ -25,7 +25,7 @@ def unwatched() -> None:
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceFile:
     """A file's bytes, and what is needed to make sense of them."""
 
     data: bytes
@@ -65,7 +65,7 @@ Place: TypeAlias = Callable[[int], at]  # of the row with this number
 class Builder:
     """The moments of query after query, as columns."""
 
-    source: Source
+    source: SourceFile
     judged: bool = False  # whether the weights are relevance; then moments may not end before they start
     # a file's own names of its videos, in place of the source's corpus
     translate: Callable[[object], str] | None = None

@@ -17,7 +17,7 @@ import numpy as np
 
 from moment_retrieval.entries import lines_of
 from moment_retrieval.errors import EmptyFile, InvalidRecord, MalformedFile, at
-from moment_retrieval.formats.builder import Builder, Groups, Source
+from moment_retrieval.formats.builder import Builder, Groups, SourceFile
 from moment_retrieval.formats.parquet import Row, check_names, parquet_bytes, parquet_rows
 from moment_retrieval.jsonfiles import as_text, number_from
 from moment_retrieval.tables import JudgedTable, RunTable
@@ -28,14 +28,14 @@ OPTIONAL = ("query", "type", "rank")
 TEXTS = ("query_id", "video_name", "query", "type")
 
 
-def rows_of(source: Source, needed: Sequence[str], kind: str) -> Iterator[Row]:
+def rows_of(source: SourceFile, needed: Sequence[str], kind: str) -> Iterator[Row]:
     """The rows of a file; ``kind`` is how they are called: lines are those of CSV, rows those of Parquet."""
     if kind == "line":
         return csv_rows(source.text, needed)
     return parquet_rows(source.plain, needed, OPTIONAL, TEXTS)
 
 
-def read_run(source: Source, kind: str = "line") -> RunTable:
+def read_run(source: SourceFile, kind: str = "line") -> RunTable:
     """A run. Raises ScoringError with the line or row."""
     groups = Groups(kind, source.watch)
     for row, cells in rows_of(source, RUN, kind):
@@ -44,7 +44,7 @@ def read_run(source: Source, kind: str = "line") -> RunTable:
     return groups.filled(Builder(source)).run()
 
 
-def read_ground_truth(source: Source, kind: str = "line") -> JudgedTable:
+def read_ground_truth(source: SourceFile, kind: str = "line") -> JudgedTable:
     """Judged moments. Raises ScoringError with the line or row."""
     groups = Groups(kind, source.watch)
     kinds: dict[str, str] = {}

@@ -17,7 +17,7 @@ from operator import itemgetter
 
 from moment_retrieval.entries import Entry, Window, located, value_positions
 from moment_retrieval.errors import InvalidRecord, NotWritable, UnknownVideo, at
-from moment_retrieval.formats.builder import Builder, Rows, Source
+from moment_retrieval.formats.builder import Builder, Rows, SourceFile
 from moment_retrieval.formats.tvr_ranking import add_predictions, ranking
 from moment_retrieval.jsonfiles import as_array, as_number, as_object, as_text, member, shown
 from moment_retrieval.tables import JudgedTable, Note, RunTable
@@ -37,7 +37,7 @@ def query_name(video: str, number: int) -> str:
     return f"{video}#{number}"
 
 
-def videos(source: Source, name: str) -> Iterator[tuple[str, Entry]]:
+def videos(source: SourceFile, name: str) -> Iterator[tuple[str, Entry]]:
     """Name and entry of every video."""
     window, line, last = Window(source.text), 1, 0
     for video, start in sorted(value_positions(source.text, name).items(), key=itemgetter(1)):
@@ -45,7 +45,7 @@ def videos(source: Source, name: str) -> Iterator[tuple[str, Entry]]:
         yield video, Entry(f"video {video}", line, window.decoded(start)[0], start)
 
 
-def read_run(source: Source) -> RunTable:
+def read_run(source: SourceFile) -> RunTable:
     """A run. Raises ScoringError with line and place."""
     builder = Builder(source)
     for video, entry in videos(source, "run"):
@@ -58,7 +58,7 @@ def read_run(source: Source) -> RunTable:
     return builder.run()
 
 
-def read_ground_truth(source: Source) -> PoolTruth:
+def read_ground_truth(source: SourceFile) -> PoolTruth:
     """Moments in seconds, golden ones cut to their video. Raises ScoringError with line and place."""
     entries = dict(videos(source, "ground truth"))
     rates, pools = {}, []

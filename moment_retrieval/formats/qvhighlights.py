@@ -13,7 +13,7 @@ import numpy as np
 
 from moment_retrieval.entries import line_entries, located
 from moment_retrieval.errors import InvalidRecord, NotWritable, at
-from moment_retrieval.formats.builder import Builder, Rows, Source
+from moment_retrieval.formats.builder import Builder, Rows, SourceFile
 from moment_retrieval.formats.tvr_ranking import as_query_id, json_lines, query_text, written_id
 from moment_retrieval.jsonfiles import as_array, as_number, as_object, member, shown
 from moment_retrieval.tables import Floats, JudgedTable, RunTable
@@ -37,7 +37,7 @@ class HighlightTruth(JudgedTable):
     saliency: tuple[Floats, ...] = ()
 
 
-def read_run(source: Source) -> HighlightRun:
+def read_run(source: SourceFile) -> HighlightRun:
     """Predicted windows and saliency. Raises ScoringError with line and place."""
     builder, saliency = Builder(source), []
     for entry in line_entries(source.text):
@@ -48,7 +48,7 @@ def read_run(source: Source) -> HighlightRun:
     return HighlightRun(*builder.columns(), saliency=tuple(saliency))
 
 
-def read_ground_truth(source: Source) -> HighlightTruth:
+def read_ground_truth(source: SourceFile) -> HighlightTruth:
     """Relevant windows and saliency. Raises ScoringError with line and place."""
     builder, saliency = Builder(source, judged=True), []
     for entry in line_entries(source.text):

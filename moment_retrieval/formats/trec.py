@@ -16,7 +16,7 @@ import numpy as np
 
 from moment_retrieval.entries import lines_of
 from moment_retrieval.errors import InvalidRecord, NotWritable, at
-from moment_retrieval.formats.builder import Builder, Groups, Source
+from moment_retrieval.formats.builder import Builder, Groups, SourceFile
 from moment_retrieval.jsonfiles import number_from, shown
 from moment_retrieval.tables import JudgedTable, RunTable
 
@@ -28,7 +28,7 @@ NO_WORD = re.compile(r"[\s%]")
 RUN_NAME = "momentjudge"
 
 
-def read_run(source: Source) -> RunTable:
+def read_run(source: SourceFile) -> RunTable:
     """A run. Raises ScoringError with the line."""
     groups = Groups(watch=source.watch)
     for line, (query_id, _, moment, rank, score, _) in lines(source.text, RUN):
@@ -38,7 +38,7 @@ def read_run(source: Source) -> RunTable:
     return groups.filled(Builder(source)).run()
 
 
-def read_ground_truth(source: Source) -> JudgedTable:
+def read_ground_truth(source: SourceFile) -> JudgedTable:
     """Qrels. Raises ScoringError with the line."""
     groups = Groups(watch=source.watch)
     for line, (query_id, _, moment, relevance) in lines(source.text, QRELS):
@@ -69,12 +69,12 @@ def parsed(moment: str) -> tuple[str, float, float]:
 def write_run(run: RunTable) -> str:
     """A run. Where its scores do not fall from rank to rank, the numbers n to 1 are written in their place."""
     rows = []
-    for index, query_id in enumerate(run.query_ids):
-        some = slice(int(run.offsets[index]), int(run.offsets[index + 1]))
+    for query_id in run.query_ids:
+        some = run.rows_of(query_id)
         scores = run.weights[some]
         if not (np.diff(scores) < 0).all():
             scores = np.arange(len(scores), 0.0, -1.0)
-        for rank, (row, score) in enumerate(zip(range(some.start, some.stop), scores.tolist(), strict=True), start=1):
+        for rank, (row, score) in enumerate(zip(some, scores.tolist(), strict=True), start=1):
             rows.append(f"{word(query_id)} Q0 {written(*run.span(row))} {rank} {score} {RUN_NAME}\n")
     return "".join(rows)
 

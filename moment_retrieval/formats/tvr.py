@@ -13,7 +13,7 @@ import json
 
 from moment_retrieval.entries import array_entries, decoded, line_entries, located, value_positions
 from moment_retrieval.errors import InvalidRecord, UnknownVideo, WrongFormat, at
-from moment_retrieval.formats.builder import Builder, Rows, Source
+from moment_retrieval.formats.builder import Builder, Rows, SourceFile
 from moment_retrieval.formats.tvr_ranking import add_ranking, as_query_id, query_text, written_id
 from moment_retrieval.jsonfiles import as_array, as_object, as_text, member, shown
 from moment_retrieval.tables import JudgedTable, RunTable
@@ -23,7 +23,7 @@ KINDS = ("v", "t", "vt")
 FOUND = 1  # the relevance of a query's moment
 
 
-def read_run(source: Source) -> RunTable:
+def read_run(source: SourceFile) -> RunTable:
     """One task of a submission. Raises ScoringError with line and place."""
     positions = value_positions(source.text, "submission")
     if source.task not in positions:
@@ -65,7 +65,7 @@ def name_of(video: object, names: dict[int, str]) -> str:
     return names[video]
 
 
-def read_ground_truth(source: Source) -> JudgedTable:
+def read_ground_truth(source: SourceFile) -> JudgedTable:
     """The moment of every query. Raises ScoringError with line and place."""
     builder, kinds = Builder(source, judged=True), []
     for entry in line_entries(source.text):

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping
 
 from moment_retrieval.entries import BLANK, Entry, entries, line_entries, located
 from moment_retrieval.errors import InvalidRecord, at
-from moment_retrieval.formats.builder import Builder, Groups, Rows, Source
+from moment_retrieval.formats.builder import Builder, Groups, Rows, SourceFile
 from moment_retrieval.jsonfiles import as_array, as_number, as_object, as_text, member, shown
 from moment_retrieval.records import JudgedMoment
 from moment_retrieval.tables import JudgedTable, Note, RunTable
@@ -27,7 +27,7 @@ INTEGER_ID = re.compile(r"0|-?[1-9][0-9]{0,17}")  # written back as a number wit
 ROW = ("video", "start", "end", "score")
 
 
-def read_run(source: Source) -> RunTable:
+def read_run(source: SourceFile) -> RunTable:
     """A run. Raises ScoringError with line and place."""
     builder = Builder(source)
     for entry in entries(source.text, "run"):
@@ -59,7 +59,7 @@ def add_predictions(builder: Builder, value: object, *steps: str | int) -> None:
     builder.add(Rows.of(rows), place)  # type: ignore[arg-type]
 
 
-def read_ground_truth(source: Source) -> JudgedTable:
+def read_ground_truth(source: SourceFile) -> JudgedTable:
     """Ground truth of either form; which one is seen from the first character. Raises ScoringError."""
     start = BLANK.match(source.text)
     if start is not None and source.text[start.end() : start.end() + 1] == "{":
@@ -90,7 +90,7 @@ def add_judged(builder: Builder, entry: Entry) -> None:
         builder.add(Rows.of(moments), place, notes)
 
 
-def judged_lines(source: Source) -> JudgedTable:
+def judged_lines(source: SourceFile) -> JudgedTable:
     """The form of April 2024; a query's lines need not be neighbours."""
     groups = Groups(watch=source.watch)
     for entry in line_entries(source.text):
@@ -146,8 +146,7 @@ def write_run(run: RunTable) -> str:
 
 def ranking(run: RunTable, number: int) -> list[list[object]]:
     """The predictions of a query."""
-    rows = range(int(run.offsets[number]), int(run.offsets[number + 1]))
-    return [[*run.span(row), float(run.weights[row])] for row in rows]
+    return [[*run.span(row), float(run.weights[row])] for row in run.rows_of(run.query_ids[number])]
 
 
 def write_ground_truth(judged: JudgedTable) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from moment_retrieval.errors import EmptyFile, InvalidCutoff, InvalidRecord
+from moment_retrieval.errors import InvalidCutoff, InvalidRecord
 from moment_retrieval.metrics.ndcg_iou import Gain
 from moment_retrieval.metrics.scores import Scores, check_queries, missing_queries
 from moment_retrieval.records import MAX_RELEVANCE
@@ -43,8 +43,6 @@ def plain(
     import ir_measures
 
     check_queries(run, judged)
-    if not judged.query_ids:
-        raise EmptyFile("no queries to score")
     if (judged.weights % 1).any():
         raise InvalidRecord("measures of trec_eval need whole numbers as relevance")
     metrics = [parsed(name, gain) for name in measures]
@@ -81,7 +79,7 @@ def judged_items(judged: JudgedTable, by_video: bool) -> Iterator[tuple[str, str
     """Query, name and relevance of every judged item."""
     for query_id in judged.query_ids:
         best: dict[str, float] = {}
-        for row in rows_of(judged, query_id):
+        for row in judged.rows_of(query_id):
             name = item(judged, row, by_video)
             best[name] = max(best.get(name, 0.0), float(judged.weights[row]))
         for name, relevance in best.items():
@@ -92,15 +90,10 @@ def ranked_items(run: RunTable, by_video: bool) -> Iterator[tuple[str, str, int]
     """Query, name and rank of every retrieved item; a repetition gets a name of its own."""
     for query_id in run.query_ids:
         earlier_names: set[str] = set()
-        for rank, row in enumerate(rows_of(run, query_id), start=1):
+        for rank, row in enumerate(run.rows_of(query_id), start=1):
             name = item(run, row, by_video)
             yield query_id, f"{name} again {rank}" if name in earlier_names else name, rank
             earlier_names.add(name)
-
-
-def rows_of(table: MomentTable[Any], query_id: str) -> range:
-    number = table.row_of[query_id]
-    return range(int(table.offsets[number]), int(table.offsets[number + 1]))
 
 
 def item(table: MomentTable[Any], row: int, by_video: bool) -> str:

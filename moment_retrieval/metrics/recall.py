@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from moment_retrieval.errors import EmptyFile, InvalidCutoff
+from moment_retrieval.errors import InvalidCutoff
 from moment_retrieval.metrics.iou import hull_ious, suppressed
 from moment_retrieval.metrics.matching import NO_VIDEO, PADDING, at_rows, blocks, lengths, padded
 from moment_retrieval.metrics.ndcg_iou import Measure, check_measures
@@ -127,8 +127,6 @@ def recall(
     """
     check_cutoffs(ks, mus)
     check_queries(run, judged)
-    if not judged.query_ids:
-        raise EmptyFile("no queries to score")
     if nms is not None and task is not Task.VR:
         run = suppressed(run, nms, before=BEFORE_NMS, after=DEPTH, one_video=task is Task.SVMR)
     thresholds: tuple[float | None, ...] = (None,) if task is Task.VR else tuple(mus)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from moment_retrieval.errors import UnknownQuery
+from moment_retrieval.errors import EmptyFile, UnknownQuery
 from moment_retrieval.tables import Floats, Ints, MomentTable
 
 
@@ -54,12 +54,19 @@ def means(measures: Sequence[Hashable], values: Floats) -> dict[Any, float]:
 
 
 def check_queries(runs: MomentTable[Any], judged: MomentTable[Any]) -> None:
-    """Raise UnknownQuery if the run answers queries that are not judged; it names three, and the line of the first."""
+    """Refuse a run that cannot be scored.
+
+    Raises:
+        UnknownQuery: it answers queries that are not judged; the message names three, and the line of the first.
+        EmptyFile: there is nothing to score.
+    """
     unknown = [query_id for query_id in runs.query_ids if query_id not in judged.row_of]
     if unknown:
         some = ", ".join(unknown[:3]) + (", ..." if len(unknown) > 3 else "")
         line = f"line {runs.lines[runs.row_of[unknown[0]]]}: " if runs.lines else ""
         raise UnknownQuery(f"{line}{len(unknown)} of the run's {len(runs)} queries are not in the ground truth: {some}")
+    if not judged.query_ids:
+        raise EmptyFile("no queries to score")
 
 
 def missing_queries(runs: MomentTable[Any], judged: MomentTable[Any]) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from moment_retrieval.ragged import Layout, SideBySide
+from moment_retrieval.batches import Layout, SideBySide
 
 NORM_EPSILON = 1e-5
 AnyLayout = Layout | SideBySide

@@ -7,15 +7,16 @@ videos end to end, W clips of the longest, T words, H hidden features, K centres
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from moment_retrieval.batches import Batch
-from moment_retrieval.losses import DrawNegatives, Loss
+from moment_retrieval.batches import NOTHING, Batch, Layout, Sequences, SideBySide, wide
+from moment_retrieval.distributed import ONE_PROCESS, SingleProcess
+from moment_retrieval.losses import DrawNegatives, Loss, weighed
 from moment_retrieval.models.blocks import (
     NORM_EPSILON,
     Dropout,
@@ -25,7 +26,6 @@ from moment_retrieval.models.blocks import (
     ProjectedEncoder,
     initialise,
 )
-from moment_retrieval.ragged import NOTHING, Layout, Sequences, SideBySide, wide
 from moment_retrieval.settings import ConquerConfig, Objective, Padding
 
 NO_CLIP = -1e4  # logit of what is no clip; the other masks of this model are larger
@@ -107,12 +107,13 @@ class Conquer(nn.Module):
         """Whether the parameter of this name keeps its size: biases and norms."""
         return name.endswith("bias") or ".norm." in name
 
-    def forward(self, batch: Batch) -> ConquerOutput:
+    def forward(self, batch: Batch, processes: SingleProcess = ONE_PROCESS) -> ConquerOutput:
         """A batch of Q queries and P videos."""
         queries = self.encode_queries(batch.queries)
         each = len(batch.video) // len(batch.queries)
         query_index = torch.arange(len(batch.queries), device=queries.words.device).repeat_interleave(each)
-        return self.locate(queries.taken(query_index), self.encode_clips(batch.video, batch.subtitle))
+        output = self.locate(queries.taken(query_index), self.encode_clips(batch.video, batch.subtitle))
+        return replace(output, start=processes.logits(output.start), end=processes.logits(output.end))
 
     def encode_queries(self, queries: Sequences) -> EncodedQueries:
         """Words that have seen each other, all T places of them."""
@@ -234,7 +235,7 @@ def conquer_loss(output: ConquerOutput, batch: Batch, objective: Objective, draw
     starts = functional.cross_entropy(output.start.reshape(size, -1), batch.start, reduction="none")
     ends = functional.cross_entropy(output.end.reshape(size, -1), batch.end, reduction="none")
     terms = {"spans": (starts + ends).mean()}
-    total = objective.weighed(objective.span_weight * (starts + ends), batch)
+    total = weighed(objective.span_weight * (starts + ends), batch, objective)
     if output.videos is not None:
         own = torch.zeros_like(batch.start)
         terms["videos"] = functional.cross_entropy(output.videos.reshape(size, -1), own)

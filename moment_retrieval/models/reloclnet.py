@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from moment_retrieval.batches import Batch
+from moment_retrieval.batches import Batch, Layout
+from moment_retrieval.distributed import ONE_PROCESS, SingleProcess
 from moment_retrieval.losses import (
     DrawNegatives,
     Loss,
@@ -17,9 +18,9 @@ from moment_retrieval.losses import (
     masked_video_contrast,
     positives_of,
     video_contrast,
+    weighed,
 )
-from moment_retrieval.models.two_stream import Everyone, TwoStream, alone, best_clip, clip_scores, mean_of
-from moment_retrieval.ragged import Layout
+from moment_retrieval.models.two_stream import TwoStream, best_clip, clip_scores, mean_of
 from moment_retrieval.settings import Objective, ReloclnetConfig
 
 
@@ -31,9 +32,9 @@ class ReloclnetOutput:
     # start, end: logits in the own video [B, W]
     start: Tensor
     end: Tensor
-    frames: tuple[Tensor, Tensor]  # products of each query part with the clips of its own video, by stream [B, W]
+    frames: tuple[Tensor, ...]  # products of each query part with the clips of its own video, by stream [B, W]
     videos: Tensor  # products of every query with the best clip of every video, streams averaged [B, B]
-    layouts: tuple[Layout, Layout]  # which clips are real, by stream
+    layouts: tuple[Layout, ...]  # which clips are real, by stream
 
 
 class Reloclnet(TwoStream):
@@ -44,17 +45,17 @@ class Reloclnet(TwoStream):
     def __init__(self, config: ReloclnetConfig) -> None:
         super().__init__(config, encoders=3, query_encoders=2, score_level=2, span_level=2)
 
-    def forward(self, batch: Batch, everyone: Everyone = alone) -> ReloclnetOutput:
+    def forward(self, batch: Batch, processes: SingleProcess = ONE_PROCESS) -> ReloclnetOutput:
         queries, videos = self.encode_queries(batch.queries), self.encode_videos(batch.video, batch.subtitle)
-        level, layouts = videos.levels[self.contrast_level], videos.layouts
-        frames = tuple(map(clip_scores, queries, level, layouts))
-        all_queries = everyone(queries)
+        level, layouts, all_queries = videos.levels[self.contrast_level], videos.layouts, processes.queries(queries)
+        start, end = self.span_logits(queries, videos)
         return ReloclnetOutput(
-            self.video_scores(all_queries, videos),
-            *self.span_logits(queries, videos),
-            frames=(frames[0], frames[1]),
-            videos=mean_of(map(best_clip, all_queries, level, layouts)),
-            layouts=layouts,
+            processes.columns(self.video_scores(all_queries, videos)),
+            processes.logits(start),
+            processes.logits(end),
+            frames=tuple(map(processes.cells, map(clip_scores, queries, level, layouts))),
+            videos=processes.columns(mean_of(map(best_clip, all_queries, level, layouts))),
+            layouts=tuple(map(processes.layout, layouts)),
         )
 
 
@@ -68,7 +69,7 @@ def reloclnet_loss(output: ReloclnetOutput, batch: Batch, objective: Objective, 
     )
     contrast = objective.frame_weight * frames + objective.video_weight * videos
     against_videos, against_queries = both_hinges(output.scores, positives, draw, objective.margin)
-    total = objective.weighed(contrast + objective.span_weight * spans, batch) + against_videos + against_queries
+    total = weighed(contrast + objective.span_weight * spans, batch, objective) + against_videos + against_queries
     terms = {
         "spans": spans.mean(),
         "frame_contrast": frames.mean(),

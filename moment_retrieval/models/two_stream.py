@@ -6,13 +6,15 @@ Pairs are always (video, subtitle).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from moment_retrieval.batches import HIDDEN, NOTHING, Layout, Sequences, wide
+from moment_retrieval.distributed import Pair
 from moment_retrieval.models.blocks import (
     NORM_EPSILON,
     Attention,
@@ -21,7 +23,6 @@ from moment_retrieval.models.blocks import (
     PositionalEncoding,
     initialise,
 )
-from moment_retrieval.ragged import HIDDEN, NOTHING, Layout, Sequences, wide
 from moment_retrieval.settings import Config, Padding
 
 
@@ -45,8 +46,6 @@ class SpanHead(nn.Module):
         return start.masked_fill(~real, NOTHING), end.masked_fill(~real, NOTHING)
 
 
-Pair = tuple[Tensor, Tensor]
-Everyone = Callable[[Pair], Pair]  # the queries of all processes, given one's own
 LENGTH_EPSILON = 1e-12
 
 
@@ -212,11 +211,6 @@ def _layouts(lengths: Pair, row_counts: Tensor, device: torch.device) -> tuple[L
     """Of both streams, which keep as many rows of a video."""
     width = max(1, int(row_counts.max()))
     return Layout(lengths[0], row_counts, width, device), Layout(lengths[1], row_counts, width, device)
-
-
-def alone(queries: Pair) -> Pair:
-    """The queries of one's own batch: nobody else trains."""
-    return queries
 
 
 def mean_of(pair: Iterable[Tensor]) -> Tensor:

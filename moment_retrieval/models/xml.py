@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from moment_retrieval.batches import Batch
-from moment_retrieval.losses import DrawNegatives, Loss, both_hinges, boundary_loss, positives_of
-from moment_retrieval.models.two_stream import Everyone, TwoStream, alone
+from moment_retrieval.distributed import ONE_PROCESS, SingleProcess
+from moment_retrieval.losses import DrawNegatives, Loss, both_hinges, boundary_loss, positives_of, weighed
+from moment_retrieval.models.two_stream import TwoStream
 from moment_retrieval.settings import Objective, XmlConfig
 
 
@@ -27,9 +28,10 @@ class Xml(TwoStream):
     def __init__(self, config: XmlConfig) -> None:
         super().__init__(config, encoders=2, query_encoders=1, score_level=0, span_level=1)
 
-    def forward(self, batch: Batch, everyone: Everyone = alone) -> XmlOutput:
+    def forward(self, batch: Batch, processes: SingleProcess = ONE_PROCESS) -> XmlOutput:
         queries, videos = self.encode_queries(batch.queries), self.encode_videos(batch.video, batch.subtitle)
-        return XmlOutput(self.video_scores(everyone(queries), videos), *self.span_logits(queries, videos))
+        scores = processes.columns(self.video_scores(processes.queries(queries), videos))
+        return XmlOutput(scores, *map(processes.logits, self.span_logits(queries, videos)))
 
 
 def xml_loss(output: XmlOutput, batch: Batch, objective: Objective, draw: DrawNegatives) -> Loss:
@@ -38,5 +40,5 @@ def xml_loss(output: XmlOutput, batch: Batch, objective: Objective, draw: DrawNe
     videos, queries = both_hinges(
         output.scores, positives_of(batch, masked=objective.mask_positives), draw, objective.margin
     )
-    total = objective.weighed(objective.span_weight * spans, batch) + videos + queries
+    total = weighed(objective.span_weight * spans, batch, objective) + videos + queries
     return Loss(total, {"spans": spans.mean(), "videos": videos, "queries": queries})

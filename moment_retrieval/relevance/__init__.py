@@ -12,12 +12,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from moment_retrieval.errors import RetrievalError
+
 NLTK = "nltk-3.10"  # whose METEOR and Lesk these are: part of the version that is stored with a similarity
 DECIMALS = 6  # similarities are rounded, so that every machine ranks alike
 Ranked = tuple[NDArray[np.intp], NDArray[np.float64]]  # indexes of moments [K], best first, and their similarities [K]
 
 
-class RelevanceError(Exception):
+class RelevanceError(RetrievalError):
     """A proxy cannot be computed; ``str`` says what to do."""
 
 

@@ -112,7 +112,7 @@ class LexiconTagger:
 
     def tag(self, text: str) -> Tags:
         tokens = TOKEN.findall(text.replace("’", "'"))
-        kinds = _Reading(tokens, [self.word(token.lower()) for token in tokens]).kinds()
+        kinds = _TextTagger(tokens, [self.word(token.lower()) for token in tokens]).kinds()
         pairs = list(zip(tokens, kinds, strict=True))
         verbs, nouns = (tuple(token for token, kind in pairs if kind is word_class) for word_class in (K.VERB, K.NOUN))
         return Tags(verbs, nouns)
@@ -132,7 +132,7 @@ class LexiconTagger:
         return "ing" if text.endswith("ing") else "s" if text.endswith("s") else "past"
 
 
-class _Reading:
+class _TextTagger:
     """One text, read from left to right."""
 
     def __init__(self, tokens: Sequence[str], words: Sequence[Word]) -> None:

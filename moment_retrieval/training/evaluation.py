@@ -17,28 +17,28 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from moment_retrieval.batches import Sequences
+from moment_retrieval.checkpoints import Trained, open_trained
 from moment_retrieval.data import Clips, Split, checkpoint_at, read_clips, readers_of
 from moment_retrieval.errors import at
 from moment_retrieval.jsonfiles import as_array, as_object, decode, parse_json, read_bytes
 from moment_retrieval.metrics.ndcg_iou import Convention
 from moment_retrieval.metrics.report import evaluate
 from moment_retrieval.models.conquer import EncodedClips
-from moment_retrieval.ragged import Sequences
 from moment_retrieval.search import (
-    Found,
-    ListedCandidates,
+    RankedMoments,
     best_videos,
     candidate_recall,
     encode_corpus,
+    listed_candidates,
     search,
     search_candidates,
     seconds,
 )
-from moment_retrieval.settings import Decoding
+from moment_retrieval.settings import RELEASED, Decoding
 from moment_retrieval.tables import RunTable
 from moment_retrieval.training.feature_rows import FeatureCache, Store, opened_stores
 from moment_retrieval.training.plan import BadPlan, Plan
-from moment_retrieval.training.progress import Trained, open_trained
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,18 +106,19 @@ def _listed(path: Path, request: CandidateRequest, allowed: Allowed | None) -> t
             query: [number[name] for name in map(str, as_array(names, query)) if name in number]
             for query, names in as_object(parse_json(decode(read_bytes(path))), "the lists").items()
         }
-    source, candidates = ListedCandidates(path.stem, lists, request.count), {}
+    candidates = {}
     for split in request.splits:
         asking = split.judged.query_ids
-        candidates[split.name], _ = source.candidates(asking, allowed and allowed.among(request.clips.names, asking))
-    return source.name, candidates
+        mask = allowed and allowed.among(request.clips.names, asking)
+        candidates[split.name] = listed_candidates(lists, asking, request.count, mask)
+    return f"{path.stem}, top {request.count}", candidates
 
 
 def _scored(folder: Path, request: CandidateRequest, allowed: Allowed | None) -> tuple[str, dict[str, Tensor]]:
     with at("candidates"):
         training_folder, which = checkpoint_at(folder)
         trained = open_trained(training_folder, which=which, device=request.device)
-        if trained.plan.baseline == "conquer":
+        if RELEASED[trained.plan.baseline].needs_candidates:
             raise BadPlan("they come from xml or reloclnet: conquer needs candidates itself")
         with opened_stores(trained.plan) as stores:
             return f"{trained.plan.baseline}, top {request.count}", _scored_by(trained, request, stores, allowed)
@@ -164,7 +165,6 @@ def _relevant(split: Split, clips: Clips) -> list[list[int]]:
 
 VIDEOS, QUERIES = 128, 256  # at once; between them training may be asked to stop
 SELECTED = "ndcg@20_0.5"  # of the paper's convention: what the best weights are chosen by
-RELEASED = "released_"
 OnPart = Callable[[], None]
 
 
@@ -188,7 +188,7 @@ class Cost:
         return self.corpus_s + queries * self.query_s
 
 
-class Watch:
+class RetrievalTimer:
     """An ``on_part`` that knows when each part began."""
 
     def __init__(self, on_part: OnPart) -> None:
@@ -225,7 +225,7 @@ class WholeCorpus:
         videos = self.clips.found
         corpus = encode_corpus(model, batches(self.clips, videos, self.device, on_part))
 
-        def answered(queries: Sequences, _: Tensor) -> Found:
+        def answered(queries: Sequences, _: Tensor) -> RankedMoments:
             return search(model, queries, corpus, self.decoding)
 
         return {split.name: answers(self, split, videos, answered, on_part) for split in splits}
@@ -251,7 +251,7 @@ class AmongCandidates:
             candidates = self.candidates[split.name]
             indexes = torch.searchsorted(videos, candidates.clamp(min=0)).masked_fill(candidates < 0, -1)
 
-            def answered(queries: Sequences, rows: Tensor, indexes: Tensor = indexes) -> Found:
+            def answered(queries: Sequences, rows: Tensor, indexes: Tensor = indexes) -> RankedMoments:
                 return search_candidates(model, queries, encoded, indexes[rows], self.decoding)
 
             tables[split.name] = answers(self, split, videos, answered, on_part)
@@ -262,7 +262,7 @@ def answers(
     retriever: WholeCorpus | AmongCandidates,
     split: Split,
     videos: Tensor,
-    answered: Callable[[Sequences, Tensor], Found],
+    answered: Callable[[Sequences, Tensor], RankedMoments],
     on_part: OnPart,
 ) -> RunTable:
     """Collect what ``answered`` finds for every query with features; its videos index ``videos``."""
@@ -289,7 +289,7 @@ def _stacked(parts: list[Any]) -> Any:
 def metrics_of(table: RunTable, split: Split) -> dict[str, float]:
     """NDCG at nine cutoffs and thresholds in both conventions: ``ndcg@20_0.5``, ``released_ndcg@20_0.5``."""
     metrics: dict[str, float] = {}
-    for convention, prefix in ((Convention.PAPER, ""), (Convention.RELEASED, RELEASED)):
+    for convention, prefix in ((Convention.PAPER, ""), (Convention.RELEASED, "released_")):
         report = evaluate(table, split.judged, convention=convention)
         metrics |= {f"{prefix}ndcg@{k}_{mu}": value for (k, mu), value in report.mean.items()}
     return metrics

@@ -138,7 +138,7 @@ def _drop_after(points: dict[str, dict[int, float]], step: int) -> None:
 FOLDER = "tensorboard"
 
 
-class Board:
+class TensorBoardWriter:
     """Writes losses and metrics by step; what an earlier run wrote behind the step it went on from is left out."""
 
     def __init__(self, folder: Path, resumed_from: int) -> None:

@@ -21,11 +21,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from moment_retrieval.batches import Sequences, rows_of
 from moment_retrieval.errors import ScoringError, at
-from moment_retrieval.features.stores import FeatureStore, open_features
+from moment_retrieval.features.files import open_features
+from moment_retrieval.features.stores import FeatureStore
 from moment_retrieval.jsonfiles import flush
 from moment_retrieval.preprocessing import Rows, clip_rows, word_rows
-from moment_retrieval.ragged import Sequences, rows_of
 from moment_retrieval.training.plan import Plan
 
 FOLDER = "prepared"

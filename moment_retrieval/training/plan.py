@@ -10,7 +10,17 @@ from typing import Any, Self, TypeVar
 
 from moment_retrieval.errors import ScoringError, at
 from moment_retrieval.jsonfiles import as_object, decode, is_finite, parse_json, read_bytes, shown, write_atomically
-from moment_retrieval.settings import EPOCHS, LEARNING_RATE, PATIENCE, RELEASED, WARM_UP, Padding, Reading, Settings
+from moment_retrieval.settings import (
+    EPOCHS,
+    EVALUATIONS_PER_EPOCH,
+    LEARNING_RATE,
+    PATIENCE,
+    RELEASED,
+    WARM_UP,
+    FeatureOptions,
+    Padding,
+    Settings,
+)
 
 PLAN = "plan.json"
 PRECISIONS, DEVICES = ("float32", "bfloat16", "float16"), ("auto", "cpu", "cuda")
@@ -50,8 +60,8 @@ class Plan:
     # "path": JSON of query id to names of videos}``; with ``groups``, the path of ``{"videos": {name: group},
     # "queries": {query id: group}}``, only videos of the query's group
     candidates: Mapping[str, str] | None = None
-    epochs: int = 100  # as planned; the learning rate falls to 0 by their end
-    evaluations_per_epoch: float = 1.0  # may be less than 1
+    epochs: int = EPOCHS[40]  # as planned; the learning rate falls to 0 by their end
+    evaluations_per_epoch: float = EVALUATIONS_PER_EPOCH[20]  # may be less than 1
     patience: int = PATIENCE  # evaluations without improvement after which training stops; 0: never
     batch: int | None = None  # samples of a step, on all devices together; None: as released
     lr: float = LEARNING_RATE  # learning rate at its highest
@@ -69,7 +79,7 @@ class Plan:
             value = getattr(self, name)
             if not good(value):
                 raise BadPlan(f"{name} must be {rule}, got {shown(value)}")
-        if (self.baseline == "conquer") != (self.candidates is not None):
+        if RELEASED[self.baseline].needs_candidates != (self.candidates is not None):
             raise BadPlan("candidates are named for conquer, which needs them, and for no other baseline")
 
     @classmethod
@@ -204,7 +214,7 @@ def settings_of(plan: Plan, sizes: Mapping[str, int] | None = None) -> Settings:
         config=config.changed({"padding": plan.padding}),
         objective=changed(released.objective, "objective", plan.objective),
         decoding=changed(released.decoding, "decoding", plan.decoding),
-        reading=reading_of(plan),
+        reading=feature_options_of(plan),
         batch=plan.batch or released.batch,
     )
 
@@ -214,7 +224,7 @@ def config_of(plan: Plan, sizes: Mapping[str, int] | None = None) -> Any:
     return changed(RELEASED[plan.baseline].config, "sizes", {**plan.sizes, **(sizes or {})})
 
 
-def reading_of(plan: Plan) -> Reading:
+def feature_options_of(plan: Plan) -> FeatureOptions:
     """How a plan reads features. Raises BadPlan."""
     return changed(RELEASED[plan.baseline].reading, "reading", plan.reading)
 

@@ -12,10 +12,11 @@ from judging.models import Batch, Pair
 from models_runner.experiments.services import training_cancel
 from models_runner.models import Training
 from models_runner.search.services import Answered
-from moment_retrieval.searching.queries import Answer, Hit, Why
+from moment_retrieval.answers import Answer, Hit, Why
 from tests.factories import BatchFactory, FlagFactory, JudgmentFactory, MeasureFactory, MembershipFactory, admin
-from tests.judging.api.acts import bearer, hold, key
+from tests.judging.api.acts import bearer
 from tests.judging.scenario import HandMade
+from tests.judging.views.acts import hold, key
 from tests.models_runner.acts import GOOD, bring, member_of, participant, ready_release, run_json, uploaded
 from tests.models_runner.benchmarks import features_of, only, order_experiment
 

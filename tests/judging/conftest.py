@@ -1,4 +1,4 @@
-"""An annotator at work in a browser; one short clip in place of the demo's videos."""
+"""A project, its lead and an annotator in a browser; one short clip in place of the demo's videos."""
 
 import subprocess
 from pathlib import Path
@@ -10,13 +10,8 @@ from imageio_ffmpeg import get_ffmpeg_exe  # type: ignore[import-untyped]
 from accounts.models import Project
 from judging.demo import services
 from judging.models import Assignment
-from tests.factories import BatchFactory, ProjectFactory
+from tests.factories import BatchFactory, ProjectFactory, lead
 from tests.judging.views.acts import hold
-
-
-@pytest.fixture
-def project() -> Project:
-    return ProjectFactory()  # type: ignore[no-any-return]
 
 
 @pytest.fixture
@@ -28,6 +23,17 @@ def open_assignment() -> Assignment:
 @pytest.fixture
 def browser(client: Client, open_assignment: Assignment) -> Client:
     client.force_login(open_assignment.annotator)
+    return client
+
+
+@pytest.fixture
+def project() -> Project:
+    return ProjectFactory()  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def lead_client(client: Client, project: Project) -> Client:
+    client.force_login(lead(project))
     return client
 
 

@@ -14,10 +14,12 @@ from judging.qualification.services.sittings import attempt_grade, attempt_hand_
 from tests.conftest import Messages
 from tests.factories import (
     NOW,
+    ExamFactory,
     MembershipFactory,
     MomentFactory,
     ProjectFactory,
     QueryFactory,
+    SittingFactory,
     SittingGradeFactory,
     VideoFactory,
     annotator,
@@ -48,23 +50,15 @@ def status_of(user: User) -> str:
 def cohort_exam(project: Project | None = None, *, queries: int = 2, depth: int = 2, **values: Any) -> Exam:
     """An open exam of a first cohort, its pairs in the order of their ids by query and rank."""
     project = project or ProjectFactory()
-    number = project.exams.count() + 1
-    fields = {"number": number, "kind": "cohort", "state": "open", "seed": SEED, **values}
-    exam = Exam.objects.create(project=project, queries=queries, depth=depth, **fields)
+    exam: Exam = ExamFactory(project=project, queries=queries, depth=depth, seed=SEED, **values)
     pairs_add(project, queries=queries, depth=depth, source="exam", exam=exam)
     return exam
 
 
 def closed_exam(project: Project, truths: Sequence[Sequence[float]], **values: Any) -> Exam:
     """A cohort's exam that nobody here sat: one query for each row of truths."""
-    defaults = {
-        "number": project.exams.count() + 1,
-        "kind": "cohort",
-        "state": "closed",
-        "seed": SEED,
-        "closed_at": NOW,
-    }
-    exam = Exam.objects.create(project=project, queries=len(truths), depth=len(truths[0]), **{**defaults, **values})
+    fields = {"state": "closed", "seed": SEED, "queries": len(truths), "depth": len(truths[0]), **values}
+    exam: Exam = ExamFactory(project=project, **fields)
     for row in truths:
         pairs_add(project, queries=1, depth=len(row), source="exam", exam=exam, truths=row)
     return exam
@@ -179,9 +173,7 @@ def in_feedback(user: User, project: Project) -> Sitting:
     """The person's attempt of a closed exam whose only pair has come back to them."""
     exam = cohort_exam(project, queries=1, depth=1)
     pair = exam.known_pairs.get()
-    attempt = Sitting.objects.create(
-        project=project, annotator=user, purpose="exam", exam=exam, seed=SEED, known_ids=[pair.pk]
-    )
+    attempt: Sitting = SittingFactory(annotator=user, exam=exam, seed=SEED, known_ids=[pair.pk])
     SittingGradeFactory(sitting=attempt, grade=0)
     Exam.objects.filter(pk=exam.pk).update(state="closed", closed_at=NOW)
     KnownPair.objects.filter(pk=pair.pk).update(truth=4)

@@ -10,16 +10,19 @@ from django.db import transaction
 
 from accounts.models import Project, User
 from judging.guidelines.services import policy_publish
-from judging.models import GoldGrade, Judgment, KnownPair, Policy, Sitting, SittingGrade
+from judging.models import GoldGrade, Judgment, Policy, Sitting, SittingGrade
 from tests.factories import (
     AssignmentFactory,
     BatchFactory,
+    GoldGradeFactory,
     JudgmentFactory,
-    MomentFactory,
     ProjectFactory,
     QueryFactory,
+    SittingFactory,
+    SittingGradeFactory,
     triggers_asleep,
 )
+from tests.judging.settings import drawn_pair
 
 NUMBERS: Iterator[int] = count()
 
@@ -64,43 +67,17 @@ def judged(project: Project, person: User, at: datetime, seconds: float | None, 
 def gold_graded(project: Project, person: User, at: datetime, seconds: float) -> GoldGrade:
     pair = BatchFactory(query=QueryFactory(project=project), pairs=1).pairs.get()
     assignment = AssignmentFactory(batch=pair.batch, annotator=person, pair_ids=[pair.pk], gold_ids=[pair.pk])
-    gold_grade = GoldGrade.objects.create(
-        pair=pair,
-        assignment=assignment,
-        annotator=person,
-        grade=3,
-        truth=3,
-        position=1,
-        active_ms=round(seconds * 1000),
-        source="person",
-        guideline=project.guidelines.latest("version"),
-        policy=project.policies.latest("version"),
-        created_at=at,
-    )
+    times = {"active_ms": round(seconds * 1000), "created_at": at}
+    gold_grade: GoldGrade = GoldGradeFactory(assignment=assignment, pair=pair, **times)
     type(assignment).objects.filter(pk=assignment.pk).update(state="finished", ended_at=at)
     return gold_grade
 
 
 def trained(project: Project, person: User, at: datetime, seconds: float) -> SittingGrade:
     """A grade of the tutorial."""
-    pair = KnownPair.objects.create(
-        project=project,
-        query=QueryFactory(project=project, split="train"),
-        moment=MomentFactory(video__corpus=project.dataset.corpus),
-        source="lead",
-        truth=2,
-        tutorial_position=1 + next(NUMBERS),
-    )
-    attempt = Sitting.objects.create(project=project, annotator=person, purpose="tutorial", seed=1, known_ids=[pair.pk])
-    graded = SittingGrade.objects.create(
-        sitting=attempt,
-        known_pair=pair,
-        annotator=person,
-        grade=2,
-        position=1,
-        active_ms=round(seconds * 1000),
-        guideline=project.guidelines.latest("version"),
-    )
+    pair = drawn_pair(project, truth=2, tutorial_position=1 + next(NUMBERS))
+    attempt = SittingFactory(project=project, annotator=person, exam=None, purpose="tutorial", known_ids=[pair.pk])
+    graded: SittingGrade = SittingGradeFactory(sitting=attempt, grade=2, active_ms=round(seconds * 1000))
     Sitting.objects.filter(pk=attempt.pk).update(state="done", ended_at=at)
     with transaction.atomic(), triggers_asleep():
         SittingGrade.objects.filter(pk=graded.pk).update(created_at=at)

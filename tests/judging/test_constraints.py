@@ -5,6 +5,8 @@ The entries are in ``constraints``, one file per area.
 
 from collections import Counter
 from contextlib import nullcontext
+from importlib import import_module
+from pkgutil import iter_modules
 
 import pytest
 from django.apps import apps
@@ -22,55 +24,24 @@ from tests.factories import (
     QueryFactory,
     triggers_asleep,
 )
-from tests.judging.constraints import (
-    assignments,
-    captions,
-    corpora,
-    desk,
-    exams,
-    experiments,
-    gold,
-    imports,
-    judgments,
-    pay,
-    people,
-    policies,
-    pools,
-    quality,
-    queries,
-    releases,
-    runs,
-    settings,
-    train_sets,
-)
+from tests.judging import constraints
 from tests.judging.constraints.judgments import flag, pair_of_batch
-from tests.judging.constraints.writes import More, Refused
+from tests.judging.constraints.writes import Refused
 
 pytestmark = pytest.mark.django_db
-AREAS = (
-    exams,
-    corpora,
-    captions,
-    imports,
-    train_sets,
-    people,
-    queries,
-    pools,
-    policies,
-    assignments,
-    judgments,
-    gold,
-    quality,
-    desk,
-    settings,
-    pay,
-    releases,
-    runs,
-    experiments,
-)
+AREAS = [
+    import_module(f"{constraints.__name__}.{module.name}")
+    for module in iter_modules(constraints.__path__)
+    if module.name != "writes"
+]
 REFUSED: Refused = {name: prepare for area in AREAS for name, prepare in area.REFUSED.items()}
-MORE: More = {name: case for area in AREAS for name, case in area.MORE.items()}
-TRIGGERS = {name for area in AREAS for name in area.TRIGGERS}
+MORE = {
+    sentence: (words, prepare)
+    for area in AREAS
+    for words, cases in getattr(area, "MORE", {}).items()
+    for sentence, prepare in cases.items()
+}
+TRIGGERS = {name for area in AREAS for name in getattr(area, "TRIGGERS", ())}
 CASES = {**{name: (name, prepare) for name, prepare in REFUSED.items()}, **MORE}
 
 
@@ -97,7 +68,9 @@ def test_every_trigger_is_tried() -> None:
 
 
 def test_every_entry_is_in_one_area() -> None:
-    entered = Counter(name for area in AREAS for name in (*area.REFUSED, *area.MORE, *area.TRIGGERS))
+    sentences = [sentence for area in AREAS for cases in getattr(area, "MORE", {}).values() for sentence in cases]
+    triggers = [name for area in AREAS for name in getattr(area, "TRIGGERS", ())]
+    entered = Counter([*(name for area in AREAS for name in area.REFUSED), *sentences, *triggers])
     assert [name for name, times in entered.items() if times > 1] == []
 
 

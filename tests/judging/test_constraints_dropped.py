@@ -66,7 +66,7 @@ NOTICED: dict[str, Callable[[], object]] = {  # triggers that refuse nothing: a 
 }
 
 TWICE = {  # refused by a constraint, too: no row can break the one rule and keep the other
-    "no grade without an assignment": "judgment_given_under_an_assignment_unless_imported",
+    "no grade without an assignment": "judgment_given_under_an_assignment_unless_imported"
 }
 
 

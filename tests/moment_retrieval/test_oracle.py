@@ -8,7 +8,8 @@ from moment_retrieval import formats
 from moment_retrieval.errors import CorpusNeeded, ScoringError, UnknownQuery
 from moment_retrieval.metrics.ndcg_iou import Convention, Measure
 from moment_retrieval.metrics.report import Report, evaluate
-from moment_retrieval.records import queries_of, read_corpus
+from moment_retrieval.records import read_corpus
+from moment_retrieval.tables import queries_of
 from tests.moment_retrieval.shared_data import CORPUS, RUNS, SCORER, judged, needs_shared, oracle, spans
 
 pytestmark = needs_shared
@@ -82,7 +83,7 @@ def test_the_nine_author_runs_load_but_not_without_the_corpus() -> None:
     corpus = read_corpus(CORPUS)
     assert len(PATHS) == 9
     for path in PATHS:
-        run = formats.read_run(path, formats.Form.TVR_RANKING, corpus=corpus, strict=False)
+        run = formats.read_run(path, formats.FileFormat.TVR_RANKING, corpus=corpus, strict=False)
         queries = queries_of(run)
         assert len(queries) == (497 if path.name.startswith("conquer") else 500), path
         assert {len(query.moments) for query in queries} == {40}

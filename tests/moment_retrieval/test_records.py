@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moment_retrieval import errors, formats
-from moment_retrieval.formats import Form
+from moment_retrieval.formats import FileFormat
 from moment_retrieval.records import (
     JudgedMoment,
     QueryMoments,
@@ -19,10 +19,9 @@ from moment_retrieval.records import (
     ScoredMoment,
     VideoCorpus,
     parse_corpus,
-    queries_of,
     read_corpus,
 )
-from moment_retrieval.tables import JudgedTable, RunTable
+from moment_retrieval.tables import JudgedTable, RunTable, queries_of
 
 VIDEO = "house_s01e01"
 MOMENT = {"pair_id": 7, "video_name": VIDEO, "timestamp": [3.5, 9], "duration": 90.02}
@@ -35,11 +34,11 @@ CORPUS = VideoCorpus({"house_s01e01": 90.02}, {14: "house_s01e01"})
 
 
 def parse_ground_truth(data: bytes) -> list[QueryMoments[JudgedMoment]]:
-    return queries_of(formats.parse_ground_truth(data, Form.TVR_RANKING))
+    return queries_of(formats.parse_ground_truth(data, FileFormat.TVR_RANKING))
 
 
 def parse_run(data: bytes, *, corpus: VideoCorpus | None = None) -> list[RankedQuery]:
-    return queries_of(formats.parse_run(data, Form.TVR_RANKING, corpus=corpus, strict=False))
+    return queries_of(formats.parse_run(data, FileFormat.TVR_RANKING, corpus=corpus, strict=False))
 
 
 def encoded(value: Any) -> bytes:
@@ -133,8 +132,8 @@ BAD_CORPORA = [
     (b'{"a": [1, 2], "b": [1, 2]}', errors.InvalidRecord, "video b: index 2 belongs to a already"),
 ]
 READERS: dict[str, Callable[[Path], object]] = {
-    "truth": lambda path: formats.read_ground_truth(path, Form.TVR_RANKING),
-    "run": lambda path: formats.read_run(path, Form.TVR_RANKING, corpus=CORPUS, strict=False),
+    "truth": lambda path: formats.read_ground_truth(path, FileFormat.TVR_RANKING),
+    "run": lambda path: formats.read_run(path, FileFormat.TVR_RANKING, corpus=CORPUS, strict=False),
     "corpus": read_corpus,
 }
 
@@ -216,6 +215,6 @@ def queries(moments: Any) -> Any:
 def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, truth: Any, run: Any, ending: str) -> None:
     folder = tmp_path_factory.mktemp("records")
     formats.write_ground_truth(folder / f"val.{ending}", JudgedTable.from_queries(truth))
-    assert queries_of(formats.read_ground_truth(folder / f"val.{ending}", Form.TVR_RANKING)) == truth
+    assert queries_of(formats.read_ground_truth(folder / f"val.{ending}", FileFormat.TVR_RANKING)) == truth
     formats.write_run(folder / f"run.{ending}", RunTable.from_queries(run))
-    assert queries_of(formats.read_run(folder / f"run.{ending}", Form.TVR_RANKING, strict=False)) == run
+    assert queries_of(formats.read_run(folder / f"run.{ending}", FileFormat.TVR_RANKING, strict=False)) == run

@@ -14,8 +14,9 @@ from moment_retrieval.training.plan import Plan
 ROOT = Path(__file__).resolve().parents[2]
 PARTS = ("config", "objective", "reading", "decoding")
 NAMES = {name for one in RELEASED.values() for part in PARTS for name in asdict(getattr(one, part))}
-NAMES |= {"batch", "lr", "warm_up", "warmup", "patience"}
-FOLDERS = ("moment_retrieval", "models_runner/experiments")
+NAMES |= {"batch", "lr", "warm_up", "warmup", "patience", "epochs", "evaluations_per_epoch"}
+FOLDERS = ("moment_retrieval", "models_runner")
+SIZES = {1026, 768, 770, 4352, 384, 3072}  # of features and of models: no other number here is one of them
 
 
 def defaults(source: str) -> Iterator[tuple[str, object]]:
@@ -42,6 +43,13 @@ def test_no_other_module_states_a_released_number() -> None:
         assert not stated or path.name == "settings.py", f"{path}: take {stated} from moment_retrieval/settings.py"
     source = "class A:\n    hidden: int = 3\n    name: str = 'x'\ndef f(a, lr=0.1, *, heads=2): ..."
     assert set(defaults(source)) == {("hidden", 3), ("lr", 0.1), ("heads", 2)}
+
+
+def test_no_other_module_states_a_released_size() -> None:
+    for path in (path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")):
+        constants = {node.value for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Constant)}
+        stated = {value for value in constants if type(value) is int} & SIZES
+        assert not stated or path.name == "settings.py", f"{path}: take {stated} from moment_retrieval/settings.py"
 
 
 def test_plans_and_models_start_from_what_was_released_and_pages_read_it_without_torch() -> None:

@@ -16,7 +16,7 @@ from annotation.captions.services.captions import caption_accept
 from annotation.captions.services.rewriting import caption_redo, failure_of, rewriting_start
 from annotation.corpora.services import imports
 from annotation.corpora.services.imports import corpus_import_create, corpus_import_work
-from annotation.models import Caption, Moment, Rewriting, Video
+from annotation.models import Caption, Moment, Rewriting
 from annotation.pools.services.poolings import Draw, Scope, pooling_discard
 from annotation.statistics.services import statistics_request
 from annotation.train_sets.services import train_set_discard, train_set_start
@@ -26,7 +26,7 @@ from judging.models import Policy, Release
 from judging.people.services import invitation_create, invitation_revoke
 from judging.projects.services import batches_request, candidates_request
 from judging.qualification.services.exams import exam_close, exam_create
-from judging.qualification.services.reports import attempt_report
+from judging.qualification.services.reports import attempt_report, exam_report
 from judging.qualification.services.training import training_request
 from judging.releases.services import release_build, release_comparison_of, release_create
 from judging.review.services import review_undo
@@ -37,11 +37,11 @@ from models_runner.experiments.services import training_cancel
 from models_runner.features.services import feature_set_delete, feature_set_start
 from models_runner.leaderboard.services.economy import study_create
 from models_runner.leaderboard.services.runs import run_fail, run_withdraw
-from models_runner.leaderboard.services.score_tests import score_tests_order
+from models_runner.leaderboard.services.score_tests import score_tests_schedule
 from models_runner.leaderboard.services.scorings import truths_make
-from models_runner.models import Score, Scoring
+from models_runner.models import Run, Score, Scoring
 from models_runner.pools.services import pool_request
-from moment_retrieval.metrics.board import COLUMNS
+from moment_retrieval.metrics.leaderboard import COLUMNS
 from tests.annotation.train_sets.train_sets import filled
 from tests.factories import (
     CandidateFactory,
@@ -83,6 +83,10 @@ class Ground:
     def project(self) -> Project:
         return self.hand_made.project
 
+    @property
+    def lead(self) -> User:
+        return self.hand_made.lead
+
 
 @dataclass(frozen=True)
 class TaskScenario:
@@ -98,34 +102,34 @@ def nothing(ground: Ground) -> TaskScenario:
     return TaskScenario()
 
 
+def failed(rows: Any, **more: object) -> Callable[[], object]:
+    """Return what makes the work end by failing."""
+    return partial(rows.update, state="failed", error="no", **more)
+
+
 # annotation
 
 
 def uncut_video(ground: Ground) -> TaskScenario:
     video = VideoFactory(corpus=ground.hand_made.corpus, duration_s=4.0)
     video.file.save("clip.mp4", ContentFile(ground.clip))
-    moments = [MomentFactory(video=video, start_s=start_s, end_s=start_s + 1.0, uncut=True) for start_s in (0.0, 1.0)]
-    assert moments
-    return TaskScenario((video.pk,), over=partial(cannot_be_cut, video))
-
-
-def cannot_be_cut(video: Video) -> None:
-    video.moments.update(preview_state=Moment.Preview.FAILED, preview_error="It was taken away.")
+    for start_s in (0.0, 1.0):
+        MomentFactory(video=video, start_s=start_s, end_s=start_s + 1.0, uncut=True)
+    fields = {"preview_state": Moment.Preview.FAILED, "preview_error": "It was taken away."}
+    return TaskScenario((video.pk,), over=lambda: video.moments.update(**fields))
 
 
 def uploaded_corpus(ground: Ground) -> TaskScenario:
-    file, lengths = (
-        SimpleUploadedFile("a.csv", CSV.encode()),
-        SimpleUploadedFile("lengths.json", b'{"all": {"v": [60, 0]}}'),
-    )
+    file = SimpleUploadedFile("a.csv", CSV.encode())
+    lengths = SimpleUploadedFile("lengths.json", b'{"all": {"v": [60, 0]}}')
     options = {"corpus_name": "mine", "format": "csv", "file": file, "durations": lengths}
-    row = corpus_import_create(actor=ground.hand_made.lead, **options)
+    row = corpus_import_create(actor=ground.lead, **options)
 
     def discard() -> None:
         corpus_import_work(import_id=row.pk)
         row.refresh_from_db()
         assert row.state == "checked", row.error
-        imports.IMPORTS.discard(row=row, actor=ground.hand_made.lead)
+        imports.IMPORTS.discard(row=row, actor=ground.lead)
 
     return TaskScenario((row.pk,), over=discard)
 
@@ -144,9 +148,8 @@ def moved(ground: Ground) -> TaskScenario:
 def unwritten(ground: Ground) -> TaskScenario:
     for index in range(3):
         DescriptionFactory(moment=ground.hand_made.moments[index], text=f"Ross and Joey wave {index} times.")
-    row = rewriting_start(
-        corpus=ground.hand_made.corpus, provider="rules", actor=ground.hand_made.lead, project=ground.project
-    )
+    of_corpus = {"corpus": ground.hand_made.corpus, "project": ground.project}
+    row = rewriting_start(provider="rules", actor=ground.lead, **of_corpus)
     return TaskScenario((row.pk,), over=partial(Rewriting.objects.update, finished_at=timezone.now()))
 
 
@@ -162,21 +165,19 @@ def in_review(ground: Ground) -> Caption:
 
 def other_wording(ground: Ground) -> TaskScenario:
     caption = in_review(ground)
-    redo = caption_redo(project=ground.project, caption=caption, actor=ground.hand_made.lead)
-    decide = partial(caption_accept, project=ground.project, caption=caption, actor=ground.hand_made.lead)
+    redo = caption_redo(project=ground.project, caption=caption, actor=ground.lead)
+    decide = partial(caption_accept, project=ground.project, caption=caption, actor=ground.lead)
     return TaskScenario((redo.pk,), over=decide, error_table="annotation_captionredo")
 
 
 def edited(ground: Ground) -> TaskScenario:
-    caption = in_review(ground)
-    fields = {"text": "Two men wave.", "state": "edited", "failed": [], "reviewed_by": ground.hand_made.lead}
-    Caption.objects.filter(pk=caption.pk).update(**fields)
+    fields = {"text": "Two men wave.", "state": "edited", "failed": [], "reviewed_by": ground.lead}
+    Caption.objects.filter(pk=in_review(ground).pk).update(**fields)
     return TaskScenario((ground.hand_made.corpus.pk,))
 
 
 def training_set(ground: Ground) -> TaskScenario:
-    project = filled(ProjectFactory())
-    row = train_set_start(project=project, depth=3, actor=None, wake=False)
+    row = train_set_start(project=filled(ProjectFactory()), depth=3, actor=None, wake=False)
     return TaskScenario((row.pk,), over=partial(train_set_discard, train_set=row, actor=None))
 
 
@@ -198,17 +199,15 @@ def judged(ground: Ground) -> TaskScenario:
 
 def to_extend(ground: Ground) -> TaskScenario:
     """A lead has asked for the second batch of query 30, and may take that back."""
-    batch = ground.hand_made.project.batches.get(query__number=30)
-    for rank in (21, 22):
-        moment = ground.hand_made.moments[rank - 21]
+    batch = ground.project.batches.get(query__number=30)
+    for rank, moment in zip((21, 22), ground.hand_made.moments, strict=False):
         CandidateFactory(query=batch.query, moment=moment, rank=rank)
-    batch_review(batch=batch, extend=True, lead=ground.hand_made.lead)
-    return TaskScenario((batch.pk,), over=partial(review_undo, batch=batch, lead=ground.hand_made.lead))
+    batch_review(batch=batch, extend=True, lead=ground.lead)
+    return TaskScenario((batch.pk,), over=partial(review_undo, batch=batch, lead=ground.lead))
 
 
 def all_to_extend(ground: Ground) -> TaskScenario:
-    scenario = to_extend(ground)
-    return TaskScenario((ground.project.pk,), over=scenario.over)
+    return TaskScenario((ground.project.pk,), over=to_extend(ground).over)
 
 
 def left_to_the_rule(ground: Ground) -> TaskScenario:
@@ -218,29 +217,26 @@ def left_to_the_rule(ground: Ground) -> TaskScenario:
 
 def to_recut(ground: Ground) -> TaskScenario:
     growing = Growing()
-    pair = growing.batch.pairs.order_by("pk").first()
-    assert pair is not None
+    pair = growing.batch.pairs.earliest("pk")
     pair.candidate.moment.video.file.save("clip.mp4", ContentFile(ground.clip))
     Moment.objects.filter(pk=pair.candidate.moment.pk).update(start_s=0.0, end_s=1.0)
     recut = recut_request(pair=pair, lead=growing.lead)
-    return TaskScenario(
-        (recut.pk,), over=partial(type(recut).objects.update, state="failed", error="no", ended_at=timezone.now())
-    )
+    return TaskScenario((recut.pk,), over=failed(type(recut).objects, ended_at=timezone.now()))
 
 
 def to_build(ground: Ground) -> TaskScenario:
-    row = release_create(project=ground.project, actor=ground.hand_made.lead, wake=False)
-    failed = {"state": Release.State.FAILED, "error": "The disk was full."}
-    return TaskScenario((row.pk,), over=partial(Release.objects.filter(pk=row.pk).update, **failed))
+    row = release_create(project=ground.project, actor=ground.lead, wake=False)
+    return TaskScenario((row.pk,), over=failed(Release.objects.filter(pk=row.pk)))
 
 
 def build_release(ground: Ground) -> Release:
-    return release_build(release_id=release_create(project=ground.project, actor=ground.hand_made.lead, wake=False).pk)  # type: ignore[return-value]
+    row = release_create(project=ground.project, actor=ground.lead, wake=False)
+    return release_build(release_id=row.pk)  # type: ignore[return-value]
 
 
 def to_compare(ground: Ground) -> TaskScenario:
     row = release_comparison_of(before=build_release(ground), after=build_release(ground), now=timezone.now())
-    return TaskScenario((row.pk,), over=partial(type(row).objects.update, state="failed", error="no"))
+    return TaskScenario((row.pk,), over=failed(type(row).objects))
 
 
 def demo(ground: Ground) -> TaskScenario:
@@ -248,23 +244,23 @@ def demo(ground: Ground) -> TaskScenario:
     raise NotImplementedError
 
 
-def to_open(ground: Ground) -> TaskScenario:
-    project = fresh()
-    batches_request(project=project, actor=lead(project))
-    return TaskScenario((project.pk,), over=partial(project.jobs.update, state="failed", error="no"))
-
-
-def to_rank(ground: Ground) -> TaskScenario:
-    project = fresh()
-    candidates_request(project=project, actor=lead(project))
-    return TaskScenario((project.pk,), over=partial(project.jobs.update, state="failed", error="no"))
-
-
 def fresh() -> Project:
     """Queries and captions, and nothing ranked yet."""
     project = filled(ProjectFactory())
     QueryFactory(project=project, number=2, text="a woman barks", split="val")
     return project
+
+
+def to_open(ground: Ground) -> TaskScenario:
+    project = fresh()
+    batches_request(project=project, actor=lead(project))
+    return TaskScenario((project.pk,), over=failed(project.jobs))
+
+
+def to_rank(ground: Ground) -> TaskScenario:
+    project = fresh()
+    candidates_request(project=project, actor=lead(project))
+    return TaskScenario((project.pk,), over=failed(project.jobs))
 
 
 def pool_to_open(ground: Ground) -> TaskScenario:
@@ -284,13 +280,13 @@ def study_to_plan(ground: Ground) -> TaskScenario:
 def to_draw(ground: Ground) -> TaskScenario:
     project = filled(ProjectFactory())
     training_request(project=project, actor=lead(project), queries=2, seed=7)
-    return TaskScenario((project.pk, 2, 7), over=partial(project.jobs.update, state="failed", error="no"))
+    return TaskScenario((project.pk, 2, 7), over=failed(project.jobs))
 
 
 def exam_to_prepare(ground: Ground) -> TaskScenario:
     project = filled(ProjectFactory())
     exam = exam_create(project=project, actor=lead(project), kind="cohort", queries=2, depth=2, seed=7)
-    return TaskScenario((exam.pk,), over=partial(type(exam).objects.update, state="failed", error="no"))
+    return TaskScenario((exam.pk,), over=failed(type(exam).objects))
 
 
 def sat(ground: Ground) -> Any:
@@ -304,37 +300,27 @@ def sat(ground: Ground) -> Any:
 def exam_to_report(ground: Ground) -> TaskScenario:
     exam = sat(ground)
 
-    def results() -> None:
-        services_of_exams(exam)
+    def report() -> None:
+        """All that follows has happened: everybody knows their result."""
+        exam_report(exam_id=exam.pk)
+        for attempt in exam.sittings.filter(state="done"):
+            attempt_report(sitting_id=attempt.pk)
 
-    return TaskScenario((exam.pk,), over=results)
-
-
-def services_of_exams(exam: Any) -> None:
-    """All that follows has happened: everybody knows their result."""
-    from judging.qualification.services.reports import exam_report
-
-    exam_report(exam_id=exam.pk)
-    for attempt in exam.sittings.filter(state="done"):
-        attempt_report(sitting_id=attempt.pk)
+    return TaskScenario((exam.pk,), over=report)
 
 
 def attempt_to_report(ground: Ground) -> TaskScenario:
-    exam = sat(ground)
-    return TaskScenario((exam.sittings.order_by("pk").first().pk,))
+    return TaskScenario((sat(ground).sittings.order_by("pk").first().pk,))
 
 
 def guest(ground: Ground) -> TaskScenario:
-    invitation, _ = invitation_create(
-        project=ground.project, actor=ground.hand_made.lead, role="annotator", email="guest@example.org"
-    )
-    return TaskScenario(
-        (invitation.pk,), over=partial(invitation_revoke, invitation=invitation, actor=ground.hand_made.lead)
-    )
+    fields = {"role": "annotator", "email": "guest@example.org"}
+    row, _ = invitation_create(project=ground.project, actor=ground.lead, **fields)
+    return TaskScenario((row.pk,), over=partial(invitation_revoke, invitation=row, actor=ground.lead))
 
 
 def uploaded_judgments(ground: Ground) -> TaskScenario:
-    owner, file = ground.hand_made.lead, SimpleUploadedFile("export.json", text(EXPORT).encode())
+    owner, file = ground.lead, SimpleUploadedFile("export.json", text(EXPORT).encode())
     row = services.judgment_import_create(actor=owner, project_name="old", mapped=Mapped(pair="pair_id"), file=file)
 
     def discard() -> None:
@@ -352,25 +338,31 @@ def of_the_project(ground: Ground) -> TaskScenario:
 # models_runner
 
 
+def answered(ground: Ground, *, work: bool = True) -> tuple[Release, Run]:
+    """A release, and a participant's run on it."""
+    release = ready_release(ground.project)
+    return release, bring(participant(ground.project), release, run_json({10: GOOD, 11: GOOD}), work=work)
+
+
+def withdrawal(ground: Ground, run: Run) -> Callable[[], object]:
+    return partial(run_withdraw, run=run, actor=ground.lead, reason="A mistake.")
+
+
 def to_receive(ground: Ground) -> TaskScenario:
     return TaskScenario((build_release(ground).pk,))
 
 
 def uploaded_run(ground: Ground) -> TaskScenario:
-    release = ready_release(ground.project)
-    run = bring(participant(ground.project), release, run_json({10: GOOD, 11: GOOD}), work=False)
+    _, run = answered(ground, work=False)
     return TaskScenario((run.pk,), over=partial(run_fail, run, "It was called off."))
 
 
 def to_score_again(ground: Ground) -> TaskScenario:
-    member, release = participant(ground.project), ready_release(ground.project)
-    run = bring(member, release, run_json({10: GOOD, 11: GOOD}))
+    _, run = answered(ground)
     later = build_release(ground)
     truths_make(later)
     waiting = Scoring.objects.create(run=run, release=later)
-    return TaskScenario(
-        (waiting.pk,), over=partial(run_withdraw, run=run, actor=ground.hand_made.lead, reason="A mistake.")
-    )
+    return TaskScenario((waiting.pk,), over=withdrawal(ground, run))
 
 
 def to_test(ground: Ground) -> TaskScenario:
@@ -379,24 +371,20 @@ def to_test(ground: Ground) -> TaskScenario:
     other = bring(member, release, run_json({10: WRONG}), system="worst")
     scores = Score.objects.filter(scoring__release=release, **COLUMNS[0]._asdict())
     base = scores.get(scoring__run=run)
-    score_tests_order(base=base.pk, others=scores.filter(scoring__run=other).values_list("pk", flat=True))
-    return TaskScenario(
-        (base.pk,), over=partial(run_withdraw, run=run, actor=ground.hand_made.lead, reason="A mistake.")
-    )
+    score_tests_schedule(base=base.pk, others=scores.filter(scoring__run=other).values_list("pk", flat=True))
+    return TaskScenario((base.pk,), over=withdrawal(ground, run))
 
 
 def to_study(ground: Ground) -> TaskScenario:
-    member, release = participant(ground.project), ready_release(ground.project)
-    bring(member, release, run_json({10: GOOD, 11: GOOD}))
-    bring(member, release, run_json({10: WRONG}), system="theirs")
+    release, _ = answered(ground)
+    bring(participant(ground.project), release, run_json({10: WRONG}), system="theirs")
     row = study_create(release=release, split="val", actor=None, wake=False)
-    return TaskScenario((row.pk,), over=partial(type(row).objects.update, state="failed", error="no"))
+    return TaskScenario((row.pk,), over=failed(type(row).objects))
 
 
 def pool_to_plan(ground: Ground) -> TaskScenario:
-    release = ready_release(ground.project)
-    run = bring(participant(ground.project), release, run_json({10: GOOD, 11: GOOD}))
-    plan = pool_request(project=ground.project, runs=[run], scope=Scope(depth=3), actor=ground.hand_made.lead)
+    _, run = answered(ground)
+    plan = pool_request(project=ground.project, runs=[run], scope=Scope(depth=3), actor=ground.lead)
     return TaskScenario((plan.pk,), over=partial(pooling_discard, pooling=plan))
 
 

@@ -14,9 +14,10 @@ from config.celery_app import app
 from core.models import AuditEvent
 from judging.models import Batch, BatchReview, Judgment, Pair, Policy, QualityReport
 from judging.projects.overview import tallies
+from judging.work.services.batches import batches_open
 from models_runner.leaderboard.services.scorings import truths_make
 from models_runner.models import Run, Score, Scoring
-from moment_retrieval.metrics.board import COLUMNS
+from moment_retrieval.metrics.leaderboard import COLUMNS
 from tests.factories import CandidateFactory, CaptionFactory, MomentFactory, ProjectFactory, QueryFactory, annotator
 from tests.judging.play import judge
 from tests.models_runner.acts import GOOD, bring, participant, ready_release, run_json
@@ -58,19 +59,13 @@ class Small:
 
     def messages(self) -> list[tuple[str, tuple[Any, ...]]]:
         """In the right order."""
-        first = self._batch(1), self._batch(2)
-        advance = [("batch_advance", (pk,)) for pk in first]
-        extend = [("batch_extend", (pk,)) for pk in first]
-        project: tuple[Any, ...] = (self.project.pk,)
-        of_project = ["batches_prepare", "candidates_rank", "reviews_decide", "batches_extend", "quality_compute"]
-        sweeps = ["assignments_sweep", "batches_sweep", "core.tasks.sweep"]
+        project, first, second = (self.project.pk,), (self._batch(1),), (self._batch(2),)
         return [
-            *[(name, project) for name in of_project[:2]],
-            *advance,
-            *[(name, project) for name in of_project[2:4]],
-            *extend,
-            (of_project[4], project),
-            *[(name, ()) for name in sweeps],
+            *(("batches_prepare", project), ("candidates_rank", project)),
+            *(("batch_advance", first), ("batch_advance", second)),
+            *(("reviews_decide", project), ("batches_extend", project)),
+            *(("batch_extend", first), ("batch_extend", second), ("quality_compute", project)),
+            *(("assignments_sweep", ()), ("batches_sweep", ()), ("core.tasks.sweep", ())),
         ]
 
     def _batch(self, number: int) -> int:
@@ -82,41 +77,29 @@ class Small:
             name, args = all_there_are[index % len(all_there_are)]
             app.tasks[name if "." in name else JUDGING + name].apply(args, throw=True)
 
-    def settle(self) -> None:
-        self.send([*range(len(self.messages()))])
-
     def play(self, orders: list[Sequence]) -> dict[str, Any]:
         """Return the final state; roll all of it back."""
         with transaction.atomic():
             app.tasks[JUDGING + "batches_sweep"].apply(throw=True)
-            self.open()
+            batches_open(project_id=self.project.pk)
             for act, order in zip(self.acts, orders, strict=True):
                 act()
                 self.send(order)
-                self.settle()
+                self.send([*range(len(self.messages()))])
             shape = self.shape()
             transaction.set_rollback(True)
         return shape
 
-    def open(self) -> None:
-        from judging.work.services.batches import batches_open
-
-        batches_open(project_id=self.project.pk)
-
     def shape(self) -> dict[str, Any]:
         pairs = Pair.objects.filter(batch__project=self.project).order_by("candidate__rank")
         judgments = Judgment.objects.filter(pair__batch__project=self.project)
+        batches = Batch.objects.filter(project=self.project).order_by("number")
+        reviews = BatchReview.objects.filter(batch__project=self.project)
         return {
             "pairs": list(pairs.values_list("batch__number", "candidate__rank", "state", "relevance", "reason")),
-            "batches": list(
-                Batch.objects.filter(project=self.project)
-                .order_by("number")
-                .values_list("number", "state", "round", "free_seats", "begun")
-            ),
+            "batches": list(batches.values_list("number", "state", "round", "free_seats", "begun")),
             "judgments": sorted(judgments.values_list("pair__candidate__rank", "round", "seat", "grade")),
-            "reviews": list(
-                BatchReview.objects.filter(batch__project=self.project).values_list("decision", "suggestion", "reason")
-            ),
+            "reviews": list(reviews.values_list("decision", "suggestion", "reason")),
             "audit": Counter(AuditEvent.objects.filter(project=self.project).values_list("action", flat=True)),
             "jobs": list(self.project.jobs.values_list("kind", "state")),
             "tallies": tallies(self.project),
@@ -155,12 +138,7 @@ def test_a_score_is_requested_before_its_run_was_read(ground: Ground) -> None:
     later = build_release(ground)
     truths_make(later)
     early = Scoring.objects.create(run=run, release=later)
-    for task, pk in (
-        ("scoring_work", early.pk),
-        ("run_work", run.pk),
-        ("scoring_work", early.pk),
-        ("run_work", run.pk),
-    ):
+    for task, pk in (("scoring_work", early.pk), ("run_work", run.pk)) * 2:
         app.tasks[f"models_runner.tasks.{task}"].apply((pk,), throw=True)
     assert Run.objects.get(pk=run.pk).state == "scored"
     for scoring in run.scorings.all():

@@ -21,7 +21,7 @@ from moment_retrieval.metrics.iou import span_iou
 from moment_retrieval.metrics.matching import NOTHING, matches
 from moment_retrieval.metrics.ndcg_iou import Convention
 from moment_retrieval.records import JudgedMoment, ScoredMoment
-from moment_retrieval.tables import Floats, JudgedTable, RunTable
+from moment_retrieval.tables import Floats, JudgedTable
 
 EQUAL = 1e-9  # values of a query that differ by less are a tie
 MOST_RUNS = 3
@@ -131,7 +131,7 @@ def case(
     number = judged.row_of.get(query_id)
     if number is None:
         return None
-    rows = sorted(_rows(judged, number), key=lambda row: -judged.weights[row])
+    rows = sorted(judged.rows_of(query_id), key=lambda row: -judged.weights[row])
     moments = [judged.moment(row) for row in rows]
     rankings = [_predictions(filters, scoring, judged, number, moments) for scoring in scorings]
     answers = [
@@ -160,25 +160,20 @@ def case(
     }
 
 
-def _rows(table: JudgedTable | RunTable, number: int) -> range:
-    """Return the rows of the query of this number."""
-    return range(int(table.offsets[number]), int(table.offsets[number + 1]))
-
-
 def _predictions(
     filters: LeaderboardFilters, scoring: Scoring, judged: JudgedTable, number: int, moments: Sequence[JudgedMoment]
 ) -> list[Prediction]:
     """Return the predictions that enter the value of the query, with what they claimed of its judged moments."""
     run, measure, convention = run_table(scoring.run), filters.sorted_by, Convention(filters.convention)
-    own = run.row_of.get(judged.query_ids[number])
-    if own is None:
+    query_id = judged.query_ids[number]
+    if query_id not in run:
         return []
     least = convention.least(measure.mu or 0.5)
-    pairs = np.array([[own, number]])
+    pairs = np.array([[run.row_of[query_id], number]])
     (match,) = matches(run, judged, pairs, [least], tolerance=convention.tolerance, depth=measure.k)
     claims: list[int] = match.claimed[0, 0].tolist()
     predictions = []
-    for rank, (row, claim) in enumerate(zip(_rows(run, own)[: measure.k], claims, strict=False), start=1):
+    for rank, (row, claim) in enumerate(zip(run.rows_of(query_id)[: measure.k], claims, strict=False), start=1):
         moment = run.moment(row)
         iou = max((span_iou(moment, other) for other in moments if other.video == moment.video), default=0.0)
         relevance = None if claim == NOTHING else float(judged.weights[claim])

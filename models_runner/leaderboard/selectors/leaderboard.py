@@ -20,9 +20,9 @@ from models_runner.leaderboard.selectors.shown_scores import (
     has_ladder,
     sees_all,
 )
-from models_runner.leaderboard.services.score_tests import score_tests_of, score_tests_order
+from models_runner.leaderboard.services.score_tests import score_tests_of, score_tests_schedule
 from models_runner.models import Run, Score, Scoring, Truth
-from moment_retrieval.metrics.board import COLUMNS, Column
+from moment_retrieval.metrics.leaderboard import COLUMNS, Column
 from moment_retrieval.metrics.ndcg_iou import Convention, Gain
 from moment_retrieval.metrics.report import KS
 from moment_retrieval.statistics.significance import holm
@@ -211,7 +211,7 @@ def leaderboard_tested(filters: LeaderboardFilters, membership: Membership) -> T
     """The leaderboard; tests that it lacks are ordered, and there when it is asked for again."""
     table = leaderboard(filters, membership)
     if table.base is not None and table.untested:
-        score_tests_order(base=table.base.scores[filters.sorted_by.metric].pk, others=table.untested)
+        score_tests_schedule(base=table.base.scores[filters.sorted_by.metric].pk, others=table.untested)
     return table
 
 

@@ -17,7 +17,7 @@ from models_runner.leaderboard import rules
 from models_runner.leaderboard.services.participants import leaderboard_of
 from models_runner.leaderboard.services.scorings import LEAST_ANSWERED, answers_enough, truth_digest
 from models_runner.models import Leaderboard, Run, Score, Scoring
-from moment_retrieval.metrics.board import COLUMNS, Column
+from moment_retrieval.metrics.leaderboard import COLUMNS, Column
 from moment_retrieval.metrics.ndcg_iou import Convention, Gain
 
 EXACT_DECIMALS = 4

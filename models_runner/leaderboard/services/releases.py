@@ -18,7 +18,13 @@ from core.audit import audit_record
 from core.files import checksum
 from core.jobs import JobKind, durable
 from judging.models import Release
-from models_runner.leaderboard.services.scorings import scored, scoring_write, scorings_order, truth_table, truths_make
+from models_runner.leaderboard.services.scorings import (
+    scored,
+    scoring_write,
+    scorings_schedule,
+    truth_table,
+    truths_make,
+)
 from models_runner.models import ReadRelease, Run, Scoring, Truth
 from moment_retrieval import formats, records, serialization
 from moment_retrieval.errors import ScoringError
@@ -51,7 +57,7 @@ def release_receive(*, release_id: int) -> None:
         return
     truths_make(release)
     ReadRelease.objects.get_or_create(release=release)
-    scorings_order(project__releases=release)
+    scorings_schedule(project__releases=release)
     similarity_runs_make(release_id=release_id)
 
 
@@ -86,7 +92,7 @@ def _run_make(release: Release, split: str) -> Run:
 def _run_score(run: Run, judged: JudgedTable, path: Path) -> None:
     """Keep the run's file and its scores."""
     formats.write_run(path, RunTable.from_queries(_ranked(run.release, judged)))
-    table = formats.read_run(path, formats.Form.TVR_RANKING, strict=False)
+    table = formats.read_run(path, formats.FileFormat.TVR_RANKING, strict=False)
     result = scored(table, judged)
     with transaction.atomic():
         row = Run.objects.select_for_update().get(pk=run.pk)

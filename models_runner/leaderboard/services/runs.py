@@ -46,7 +46,7 @@ from models_runner.leaderboard.services.scorings import (
     durations_of,
     scored,
     scoring_write,
-    scorings_order,
+    scorings_schedule,
     truth_table,
     truths_make,
 )
@@ -116,7 +116,8 @@ def run_upload(
     run.owner, run.file_name, run.bytes = membership.user, (file.name or "run")[-200:], file.size or 0
     upload_check(membership, now)
     upload_check_in_all(membership, split)
-    if _has(run):
+    namesakes = Run.objects.filter(project=run.project_id, split=split, owner=run.owner_id, system=run.system)
+    if namesakes.exclude(state__in=[Run.State.FAILED, Run.State.WITHDRAWN]).exists():
         raise NotPossible(_taken(run))
     try:
         _run_store(run, file, check=partial(_upload_check_locked, run, membership, now))
@@ -227,12 +228,6 @@ def _at_work(project_id: int, owner_id: int | None) -> bool:
     return Run.objects.filter(project=project_id, owner=owner_id, state=Run.State.RUNNING).exists()
 
 
-def _has(run: Run) -> bool:
-    """Whether its owner has a run of this name already."""
-    runs = Run.objects.filter(project=run.project_id, split=run.split, owner=run.owner_id, system=run.system)
-    return runs.exclude(state__in=[Run.State.FAILED, Run.State.WITHDRAWN]).exists()
-
-
 def _taken(run: Run) -> str:
     if _at_work(run.project_id, run.owner_id):
         return AT_WORK
@@ -263,11 +258,11 @@ def run_work(*, run_id: int) -> None:
     UPLOADS_AT_ONCE are worked on, so that the others leave workers and memory free: a message that finds no place goes,
     and whoever was at work sends for the next."""
     run = None
-    with _place() as free:
+    with _upload_slot() as free:
         if free:
             with UPLOADS.claim(run_id) as run:
                 if run is not None:
-                    _process(run)
+                    _read_and_score(run)
     if run is not None:
         waiting = Run.objects.filter(source__in=WITH_FILES, state=Run.State.RUNNING, step=Step.WAITING)
         if following := waiting.order_by("created_at").first():
@@ -275,14 +270,14 @@ def run_work(*, run_id: int) -> None:
 
 
 @contextmanager
-def _place() -> Iterator[bool]:
+def _upload_slot() -> Iterator[bool]:
     """Whether one of the places for uploads is free; it is taken for the block."""
     with ExitStack() as locks:
         slots = range(settings.UPLOADS_AT_ONCE)
         yield any(locks.enter_context(only_one("upload-place", slot)) for slot in slots)
 
 
-def _process(run: Run) -> None:
+def _read_and_score(run: Run) -> None:
     UPLOADS.move(run, step=Step.READING)
     table = run_parsed(run)
     UPLOADS.move(run, form=run.form)  # it was read, so it counts
@@ -299,7 +294,7 @@ def _process(run: Run) -> None:
     with transaction.atomic():
         UPLOADS.move(run, state=Run.State.SCORED, **values)
         scoring_write(scoring, result)
-        scorings_order(pk=run.pk)
+        scorings_schedule(pk=run.pk)
 
 
 def run_parsed(run: Run) -> RunTable:
@@ -314,7 +309,7 @@ def run_parsed(run: Run) -> RunTable:
     advice = "give each query fewer predictions"  # the library holds all of them in memory
     budget = Budget(replace(upload_limits(), size=jsonfiles.MAX_BYTES, size_setting="", advice=advice))
     budget.begin(data, packed=jsonfiles.is_packed(data))
-    source = formats.Source(
+    source = formats.SourceFile(
         data,
         corpus_of(run.project),
         strict=run.source == Run.Source.UPLOAD,
@@ -322,7 +317,7 @@ def run_parsed(run: Run) -> RunTable:
         watch=budget.check_time,
         read=budget.read,
     )
-    form, table = formats.parsed(source, formats.Form(run.form) if run.form else None)
+    form, table = formats.parse_with_format(source, formats.FileFormat(run.form) if run.form else None)
     run.form = form.value
     return table
 

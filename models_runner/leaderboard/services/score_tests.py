@@ -15,7 +15,7 @@ from core.messages import send_on_commit
 from models_runner.leaderboard.models import ATTEMPTS
 from models_runner.leaderboard.services.scorings import columns_of
 from models_runner.models import Run, Score, ScoreTest
-from moment_retrieval.metrics.board import COLUMNS
+from moment_retrieval.metrics.leaderboard import COLUMNS
 from moment_retrieval.statistics.significance import intervals, randomisation_test
 
 logger = logging.getLogger(__name__)
@@ -24,7 +24,7 @@ SWEPT = 2_000  # tests that a sweep looks at
 
 
 @transaction.atomic
-def score_tests_order(*, base: int, others: Iterable[int]) -> None:
+def score_tests_schedule(*, base: int, others: Iterable[int]) -> None:
     """Have the scores of these keys tested against ``base``; what is there, or ordered, stays as it is."""
     pairs = sorted(sorted((base, other)) for other in others)
     if pairs:

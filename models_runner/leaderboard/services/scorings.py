@@ -29,7 +29,7 @@ from models_runner.leaderboard.models import ATTEMPTS
 from models_runner.models import PerQuery, ReadRelease, Run, Score, Scoring, Truth
 from moment_retrieval import formats, serialization
 from moment_retrieval.errors import EmptyFile, ScoringError
-from moment_retrieval.metrics.board import COLUMNS, Board, board
+from moment_retrieval.metrics.leaderboard import COLUMNS, LeaderboardScores, leaderboard_scores
 from moment_retrieval.metrics.report import KS, Durations, run_warnings
 from moment_retrieval.statistics.significance import intervals
 from moment_retrieval.tables import Floats, JudgedTable, RunTable, similarity_labelled
@@ -69,7 +69,7 @@ def truths_make(release: Release) -> list[Truth]:
 
 def _read(path: Path) -> JudgedTable | None:
     try:
-        return formats.read_ground_truth(path, formats.Form.TVR_RANKING)
+        return formats.read_ground_truth(path, formats.FileFormat.TVR_RANKING)
     except EmptyFile:
         return None
 
@@ -126,7 +126,7 @@ def _relabelled(name: str) -> JudgedTable:
 class Scored:
     """Results of scoring."""
 
-    board: Board
+    values: LeaderboardScores
     bounds: Floats  # [C, 2]
     remarks: tuple[str, ...]
     n_answered: int
@@ -140,7 +140,7 @@ def scored(run: RunTable, judged: JudgedTable, *, durations_s: Durations | None 
     answers = serialization.answers_to(run, judged.query_ids)
     if not len(answers):
         raise EmptyFile(f"the run answers none of the {len(judged)} judged queries")
-    scores = board(answers, judged)
+    scores = leaderboard_scores(answers, judged)
     warnings = tuple(run_warnings(answers, max(KS), durations_s))
     return Scored(scores, intervals(scores.values), warnings, len(answers), len(run) - len(answers))
 
@@ -166,23 +166,23 @@ def scoring_write(scoring: Scoring, result: Scored) -> None:
     row = Scoring.objects.select_for_update(of=("self",)).get(pk=scoring.pk)
     if row.state == State.SCORED:
         return
-    measures = zip(COLUMNS, result.board.means.values(), result.bounds, result.board.unjudged, strict=True)
+    measures = zip(COLUMNS, result.values.means.values(), result.bounds, result.values.unjudged, strict=True)
     Score.objects.bulk_create(
         Score(scoring=row, **column._asdict(), value=value, low=low, high=high, unjudged=None if np.isnan(u) else u)
         for column, value, (low, high), u in measures
     )
-    values = zlib.compress(result.board.values.astype(np.float64).tobytes(), 1)
+    values = zlib.compress(result.values.values.astype(np.float64).tobytes(), 1)
     PerQuery.objects.create(scoring=row, values=values)
     row.state, row.error, row.scored_at = State.SCORED, "", timezone.now()
-    row.n_queries, row.n_answered = len(result.board.query_ids), result.n_answered
-    row.n_others, row.missing = result.n_others, list(result.board.missing)
+    row.n_queries, row.n_answered = len(result.values.query_ids), result.n_answered
+    row.n_others, row.missing = result.n_others, list(result.values.missing)
     row.remarks = list(result.remarks)
     row.save()
     logger.info("run %s scored on release %s", row.run_id, row.release_id)
 
 
 @transaction.atomic
-def scorings_order(**which: object) -> None:
+def scorings_schedule(**which: object) -> None:
     """Have runs scored on the releases that came after their own, too: all of them, or those that ``which`` selects.
 
     Runs by similarity are made anew for each release.
@@ -206,7 +206,7 @@ def scorings_order(**which: object) -> None:
 @swept
 def scorings_sweep(now: datetime) -> None:
     """Order what runs and releases that came at the same time left out."""
-    scorings_order()
+    scorings_schedule()
 
 
 def durations_of(run: Run) -> dict[str, float]:

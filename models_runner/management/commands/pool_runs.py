@@ -15,8 +15,8 @@ from core.spreadsheets import csv_write
 from judging.studies.selectors import ALL_RUNS, PoolReport, pool_report
 from judging.studies.services import pool_open, pool_open_request, pool_plan
 from models_runner.models import Run
+from models_runner.pools.selectors import COLUMNS, report_rows
 from models_runner.pools.services import returned_by, sources_of
-from models_runner.pools.views import COLUMNS, report_rows
 from moment_retrieval.errors import ScoringError
 from moment_retrieval.records import VideoCorpus, read_corpus
 

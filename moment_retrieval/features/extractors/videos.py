@@ -26,8 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moment_retrieval.errors import UnreadableFile
-from moment_retrieval.features.extractors.base import DEFAULT, Film, Setup, loading, source_of, version_of
+from moment_retrieval.features.extractors.base import DEFAULT, Film, Setup
 from moment_retrieval.features.stores import Rows
+from moment_retrieval.hub import loading, source_of, version_of
 from moment_retrieval.preprocessing import CLIP_S
 
 Frames = NDArray[np.uint8]

@@ -11,7 +11,7 @@ from annotation.similarity.base import SimilarityMissing
 from annotation.similarity.registry import REFUSAL, model_check
 from core.exceptions import NotPossible
 from moment_retrieval.errors import MissingModel
-from moment_retrieval.features.extractors.base import source_of
+from moment_retrieval.hub import source_of
 
 
 @pytest.fixture

@@ -1,8 +1,7 @@
 """Programs' actions on the API, for its tests."""
 
-from datetime import timedelta
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 from django.http import HttpResponse
 from django.test import Client
@@ -11,10 +10,8 @@ from django.utils import timezone
 
 from accounts.models import User
 from accounts.services.credentials import token_create
-from judging.models import Assignment, Batch, Judgment, Pair
-from judging.work.rules import form_key
-from tests.factories import AssignmentFactory
-from tests.tables import rows_of
+from judging.models import Assignment, Pair
+from tests.judging.views.acts import key
 
 
 def bearer(person: User) -> dict[str, str]:
@@ -51,26 +48,6 @@ def url(name: str, *rows: Any) -> str:
     return reverse(f"api:{name}", args=[getattr(row, "uuid", row) for row in rows])
 
 
-def hold(batch: Batch, **values: Any) -> Assignment:
-    """An open assignment whose lease runs; the order shown is that of rank."""
-    lasts = {"expires_at": timezone.now() + timedelta(minutes=20)}
-    return AssignmentFactory(batch=batch, **{**lasts, **values})  # type: ignore[no-any-return]
-
-
-def pairs_in_order(assignment: Assignment) -> list[Pair]:
-    """Return its pairs in the order shown."""
-    pairs = Pair.objects.in_bulk(assignment.pair_ids)
-    return [pairs[pair_id] for pair_id in assignment.pair_ids]
-
-
-def key(assignment: Assignment, pair: Pair, n_answers: int | None = None) -> UUID:
-    """The key of the pair as it stands, or after ``n_answers`` grades and flags."""
-    if n_answers is None:
-        judgment = Judgment.objects.filter(pair=pair, annotator=assignment.annotator).first()
-        n_answers = (judgment.revision + 1 if judgment else 0) + assignment.flags.filter(pair=pair).count()
-    return form_key(assignment=assignment.uuid, pair=pair.uuid, n_answers=n_answers)
-
-
 def refusal(answer: HttpResponse) -> tuple[int, str]:
     """Status and code; the body holds these and one line, nothing else."""
     body = answer.json()
@@ -78,12 +55,3 @@ def refusal(answer: HttpResponse) -> tuple[int, str]:
     assert body["message"]
     assert "\n" not in body["message"]
     return answer.status_code, body["code"]
-
-
-def rows() -> dict[str, list[str]]:
-    """Every value of every table of judging."""
-    return rows_of("judging")
-
-
-def lapse(assignment: Assignment) -> None:
-    Assignment.objects.filter(pk=assignment.pk).update(expires_at=timezone.now() - timedelta(seconds=1))

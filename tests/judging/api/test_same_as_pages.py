@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 
 from judging.models import Assignment, Pair
 from tests.factories import BatchFactory
-from tests.judging.api.acts import Program, hold, key, pairs_in_order
+from tests.judging.api.acts import Program
+from tests.judging.play import pairs_in_order
+from tests.judging.views.acts import hold, key
 
 pytestmark = pytest.mark.django_db
 PAIRS = 3

@@ -8,7 +8,9 @@ from django.test.utils import CaptureQueriesContext
 from judging.models import Assignment
 from tests.factories import BatchFactory
 from tests.judging import play
-from tests.judging.api.acts import Program, bearer, hold, key, pairs_in_order, url
+from tests.judging.api.acts import Program, bearer, url
+from tests.judging.play import pairs_in_order
+from tests.judging.views.acts import hold, key
 
 pytestmark = pytest.mark.django_db
 # the assignment with its pairs, the judgment with the renewed lease

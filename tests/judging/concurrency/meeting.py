@@ -123,6 +123,7 @@ def state_of(assignment: Assignment) -> str:
     return Assignment.objects.get(pk=assignment.pk).state
 
 
+Meet = Callable[..., list[Any]]  # ``overlap`` with the test's monkeypatch: a call site, the first, the second
 CHOSEN = (assignments, "_slot_take")  # the batch whose turn it is, is locked
 LOOKED_FOR = (assignments, "batch_to_be_taken")  # nothing is locked yet
 ABOUT_TO_WRITE = (assignments, "lease_until")  # the last thing before a seat is written
@@ -131,3 +132,7 @@ CHANGED = (judgments, "_change")
 ENDING = (assignments, "_end")
 LETTING_GO = (assignments.logger, "info")  # the assignment is ended, its batch is not locked yet
 ENDED = (assignments, "flagged_withdraw")  # the assignment is ended, its batch is locked; nothing is committed
+AROUND_THE_CHOICE = pytest.mark.parametrize(
+    "call_site", [LOOKED_FOR, CHOSEN, ABOUT_TO_WRITE], ids=["looked", "chosen", "about to write"]
+)
+AROUND_THE_END = pytest.mark.parametrize("call_site", [ENDING, ENDED], ids=["about to end", "ended"])

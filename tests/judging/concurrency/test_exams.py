@@ -10,19 +10,14 @@ from judging.models import Exam, KnownPair, Sitting, SittingGrade
 from judging.qualification.selectors.sittings import attempt_by_id
 from judging.qualification.services import exams, sittings
 from judging.qualification.services.exams import exam_close
-from tests.factories import NOW, ProjectFactory, lead
-from tests.judging.concurrency.meeting import CallSite, overlap
+from tests.factories import NOW, lead
+from tests.judging.concurrency.meeting import CallSite, Meet
 from tests.judging.exams import EVERYBODY, cohort_exam, examinee, give, hand_in, pairs_in_order, sit, start, tutorial
 
 pytestmark = pytest.mark.django_db(transaction=True)
 STARTING: CallSite = (sittings, "_create")
 GRADING: CallSite = (sittings, "_add")  # allowed, not written yet
 CLOSING: CallSite = (exams, "audit_record")  # the truth is set, nothing is committed
-
-
-@pytest.fixture
-def project() -> Project:
-    return ProjectFactory()  # type: ignore[no-any-return]
 
 
 def three_done(project: Project) -> Exam:
@@ -33,63 +28,63 @@ def three_done(project: Project) -> Exam:
 
 
 @pytest.mark.parametrize("purpose", ["exam", "tutorial"])
-def test_two_tabs_start_one_attempt(monkeypatch: pytest.MonkeyPatch, project: Project, purpose: str) -> None:
+def test_two_tabs_start_one_attempt(meet: Meet, project: Project, purpose: str) -> None:
     user = examinee(project, "exam" if purpose == "exam" else "training")
     cohort_exam(project)
     tutorial(project)
     begin = partial(start, user, project, purpose)
-    first, second = overlap(monkeypatch, STARTING, begin, begin)
+    first, second = meet(STARTING, begin, begin)
     assert first == second
     assert Sitting.objects.count() == 1
 
 
-def test_two_leads_close_at_once(monkeypatch: pytest.MonkeyPatch, project: Project) -> None:
+def test_two_leads_close_at_once(meet: Meet, project: Project) -> None:
     exam = three_done(project)
     first, second = (partial(exam_close, exam=exam, actor=lead(project)) for _ in range(2))
-    closed, again = overlap(monkeypatch, CLOSING, first, second)
+    closed, again = meet(CLOSING, first, second)
     assert closed.closed_by == again.closed_by
     assert set(Sitting.objects.values_list("state", flat=True)) == {"done"}
 
 
-def test_a_grade_before_the_closing_counts(monkeypatch: pytest.MonkeyPatch, project: Project) -> None:
+def test_a_grade_before_the_closing_counts(meet: Meet, project: Project) -> None:
     exam = three_done(project)
     user = examinee(project)
     pair = pairs_in_order(start(user, project))[0]
     grade = partial(give, user, pair, 4)
     close = partial(exam_close, exam=exam, actor=lead(project), confirmed=EVERYBODY)
-    overlap(monkeypatch, GRADING, grade, close)
+    meet(GRADING, grade, close)
     assert Sitting.objects.get(annotator=user).state == "feedback"
     assert KnownPair.objects.get().truth == 2
 
 
-def test_a_grade_that_comes_while_it_closes_is_refused(monkeypatch: pytest.MonkeyPatch, project: Project) -> None:
+def test_a_grade_that_comes_while_it_closes_is_refused(meet: Meet, project: Project) -> None:
     exam = three_done(project)
     user = examinee(project)
     pair = pairs_in_order(start(user, project))[0]
     grade = partial(give, user, pair, 4)
     close = partial(exam_close, exam=exam, actor=lead(project), confirmed=EVERYBODY)
-    _, refusal = overlap(monkeypatch, CLOSING, close, grade)
+    _, refusal = meet(CLOSING, close, grade)
     assert isinstance(refusal, AttemptOver)
     assert Sitting.objects.get(annotator=user).state == "missed"
     assert SittingGrade.objects.count() == 3
 
 
-def test_handing_in_meets_the_closing(monkeypatch: pytest.MonkeyPatch, project: Project) -> None:
+def test_handing_in_meets_the_closing(meet: Meet, project: Project) -> None:
     exam = three_done(project)
     user = examinee(project)
     attempt = start(user, project)
     give(user, pairs_in_order(attempt)[0], 2)
     close = partial(exam_close, exam=exam, actor=lead(project), confirmed=EVERYBODY)
-    _, late = overlap(monkeypatch, CLOSING, close, partial(hand_in, attempt, NOW))
+    _, late = meet(CLOSING, close, partial(hand_in, attempt, NOW))
     assert late.state == "done"
     assert Sitting.objects.get(annotator=user).state == "done"
 
 
-def test_the_same_form_twice_at_once_is_one_grade(monkeypatch: pytest.MonkeyPatch, project: Project) -> None:
+def test_the_same_form_twice_at_once_is_one_grade(meet: Meet, project: Project) -> None:
     pairs = tutorial(project)
     user = examinee(project, "training")
     attempt = start(user, project, "tutorial")
     key = attempt_by_id(attempt_id=attempt.pk)
     press = partial(give, user, pairs[0], 3, key=key.key_of(key.pairs[0]))
-    overlap(monkeypatch, GRADING, press, press)
+    meet(GRADING, press, press)
     assert SittingGrade.objects.get().grade == 3

@@ -10,7 +10,9 @@ from django.test import Client
 
 from judging.models import Assignment, Judgment
 from tests.factories import BatchFactory
-from tests.judging.api.acts import bearer, hold, key, pairs_in_order, url
+from tests.judging.api.acts import bearer, url
+from tests.judging.play import pairs_in_order
+from tests.judging.views.acts import hold, key
 
 pytestmark = pytest.mark.django_db(transaction=True)
 JSON = "application/json"

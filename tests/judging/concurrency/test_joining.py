@@ -11,12 +11,12 @@ from judging.exceptions import InvitationGone, NotQualified
 from judging.models import Assignment, Batch
 from judging.people import services
 from tests.factories import BatchFactory, ProjectFactory, annotator, lead
-from tests.judging.concurrency.meeting import Work, overlap, taking
+from tests.judging.concurrency.meeting import Meet, Work, taking
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_who_is_suspended_while_they_take_gives_it_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_is_suspended_while_they_take_gives_it_back(meet: Meet) -> None:
     """The taking has its row; the suspension waits for it to commit."""
     batch = BatchFactory()
     person, chief = annotator(batch.project), lead(batch.project)
@@ -25,12 +25,12 @@ def test_who_is_suspended_while_they_take_gives_it_back(monkeypatch: pytest.Monk
     def suspending() -> Any:
         return services.annotator_suspend(membership=member, actor=chief, reason="Too fast")
 
-    assignment, suspended = overlap(monkeypatch, (Batch, "save"), taking(batch, person), suspending)
+    assignment, suspended = meet((Batch, "save"), taking(batch, person), suspending)
     assert (assignment.state, suspended.standing) == ("open", "suspended")
     assert Assignment.objects.get().state == Assignment.State.RETURNED
 
 
-def test_who_is_suspended_first_takes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_is_suspended_first_takes_nothing(meet: Meet) -> None:
     batch = BatchFactory()
     person, chief = annotator(batch.project), lead(batch.project)
     member = Membership.objects.get(user=person)
@@ -38,13 +38,13 @@ def test_who_is_suspended_first_takes_nothing(monkeypatch: pytest.MonkeyPatch) -
     def suspending() -> Any:
         return services.annotator_suspend(membership=member, actor=chief, reason="Too fast")
 
-    suspended, refused = overlap(monkeypatch, (services, "assignment_return"), suspending, taking(batch, person))
+    suspended, refused = meet((services, "assignment_return"), suspending, taking(batch, person))
     assert suspended.standing == "suspended"
     assert isinstance(refused, NotQualified)
     assert not Assignment.objects.exists()
 
 
-def test_one_invitation_lets_one_person_join(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_invitation_lets_one_person_join(meet: Meet) -> None:
     project = ProjectFactory()
     _, path = services.invitation_create(project=project, actor=lead(project), role="annotator")
     secret = path.split("/")[2]
@@ -53,21 +53,21 @@ def test_one_invitation_lets_one_person_join(monkeypatch: pytest.MonkeyPatch) ->
         new = NewAccount(name, "a long password", name)
         return lambda: services.invitation_accept(secret=secret, person=new)
 
-    member, refused = overlap(monkeypatch, (services, "member_add"), joining("first"), joining("second"))
+    member, refused = meet((services, "member_add"), joining("first"), joining("second"))
     assert member.user.username == "first"
     assert isinstance(refused, InvitationGone)
     assert project.memberships.filter(role="annotator").count() == 1
     assert not User.objects.filter(username="second").exists()
 
 
-def test_one_user_name_for_two_who_register(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_user_name_for_two_who_register(meet: Meet) -> None:
     project = ProjectFactory(registration_is_open=True)
     new = NewAccount("first", "a long password", "First")
 
     def joining() -> Any:
         return services.registration_join(project_uuid=project.uuid, person=new)
 
-    member, refused = overlap(monkeypatch, (services, "member_add"), joining, joining)
+    member, refused = meet((services, "member_add"), joining, joining)
     assert member.number == 1
     assert isinstance(refused, NotPossible)
     assert User.objects.filter(username="first").count() == 1

@@ -1,15 +1,12 @@
 """Batches, their pairs, and who holds them."""
 
+from functools import partial
+
 from django.db.models import F
 
 from accounts.models import Membership
 from tests.factories import NOW, AssignmentFactory, BatchFactory, MembershipFactory, PairFactory, QueryFactory
-from tests.judging.constraints.writes import More, Prepare, Refused, Write, again, change
-
-
-def duplicate_slot() -> Write:
-    assignment = AssignmentFactory()
-    return lambda: AssignmentFactory(batch=assignment.batch, seat=assignment.seat)
+from tests.judging.constraints.writes import More, Prepare, Refused, Write, again, change, twice
 
 
 def two_open_assignments() -> Write:
@@ -27,6 +24,8 @@ def assignment_of_the(status: str) -> Prepare:
     return prepare
 
 
+CHANGES = {"round": 2, "seat": 2, "pair_ids": [1], "gold_ids": F("pair_ids")}
+returned_assignment = partial(AssignmentFactory, state="returned")
 REFUSED: Refused = {
     "batch_number_once_per_query": again(BatchFactory, query=QueryFactory, pairs=0),
     "batch_pooled_from_number_3": change(BatchFactory, number=3),
@@ -35,7 +34,7 @@ REFUSED: Refused = {
     "batch_done_has_its_time": change(BatchFactory, state="done"),
     "pair_settled_has_its_relevance": change(PairFactory, state="settled"),
     "pair_out_says_why": change(PairFactory, state="dropped"),
-    "assignment_one_holder_per_seat": duplicate_slot,
+    "assignment_one_holder_per_seat": twice(AssignmentFactory, "batch", "seat"),
     "assignment_one_open_per_annotator": two_open_assignments,
     "assignment_seat_is_1_or_2": change(AssignmentFactory, seat=3),
     "assignment_round_is_1_or_2": change(AssignmentFactory, round=3),
@@ -44,28 +43,23 @@ REFUSED: Refused = {
     "assignment_ended_has_its_time": change(AssignmentFactory, state="lapsed"),
 }
 MORE: More = {
-    "an open pair has no relevance": ("pair_settled_has_its_relevance", change(PairFactory, relevance=2)),
-    "a settled relevance is a grade": (
-        "pair_settled_has_its_relevance",
-        change(PairFactory, state="settled", relevance=5),
-    ),
-    "a pair still in has no reason to be out": ("pair_out_says_why", change(PairFactory, reason="no_consensus")),
-    "an open batch has no end": ("batch_done_has_its_time", change(BatchFactory, done_at=NOW)),
-    "an open assignment has no end": ("assignment_ended_has_its_time", change(AssignmentFactory, ended_at=NOW)),
-    **{
-        f"an assignment keeps its {field}": ("stays what it was", change(AssignmentFactory, **{field: value}))
-        for field, value in {"round": 2, "seat": 2, "pair_ids": [1], "gold_ids": F("pair_ids")}.items()
+    "pair_settled_has_its_relevance": {
+        "an open pair has no relevance": change(PairFactory, relevance=2),
+        "a settled relevance is a grade": change(PairFactory, state="settled", relevance=5),
     },
-    **{
-        f"an annotator who is {status} is handed nothing": ("is not qualified", assignment_of_the(status))
+    "pair_out_says_why": {"a pair still in has no reason to be out": change(PairFactory, reason="no_consensus")},
+    "batch_done_has_its_time": {"an open batch has no end": change(BatchFactory, done_at=NOW)},
+    "assignment_ended_has_its_time": {"an open assignment has no end": change(AssignmentFactory, ended_at=NOW)},
+    "is not qualified": {
+        f"an annotator who is {status} is handed nothing": assignment_of_the(status)
         for status in set(Membership.Standing.values) - {"qualified"}
     },
-    "an ended assignment is not opened again": (
-        "stays what it was",
-        change(lambda: AssignmentFactory(state="returned"), state="open", ended_at=None),
-    ),
+    "stays what it was": {
+        **{
+            f"an assignment keeps its {field}": change(AssignmentFactory, **{field: CHANGES[field]})
+            for field in CHANGES
+        },
+        "an ended assignment is not opened again": change(returned_assignment, state="open", ended_at=None),
+    },
 }
-TRIGGERS: set[str] = {
-    "assignment_is_of_the_qualified",
-    "assignment_stays",
-}
+TRIGGERS = {"assignment_is_of_the_qualified", "assignment_stays"}

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from judging.models import Exam, KnownPair, Sitting, SittingGrade
@@ -15,27 +16,7 @@ from tests.factories import (
     SittingGradeFactory,
     annotator,
 )
-from tests.judging.constraints.writes import More, Prepare, Refused, Write, change
-
-
-def second_open_exam() -> Write:
-    first = ExamFactory()
-    return lambda: ExamFactory(project=first.project)
-
-
-def number_twice() -> Write:
-    first = ExamFactory(state="closed")
-    return lambda: ExamFactory(project=first.project, number=first.number)
-
-
-def known_twice() -> Write:
-    first = KnownPairFactory()
-    return lambda: KnownPairFactory(exam=first.exam, query=first.query, moment=first.moment)
-
-
-def second_open_attempt() -> Write:
-    first = SittingFactory()
-    return lambda: SittingFactory(exam=first.exam, annotator=first.annotator)
+from tests.judging.constraints.writes import More, Prepare, Refused, Write, adding, change, deletion, twice
 
 
 def graded_again() -> Write:
@@ -98,26 +79,21 @@ def anchor_after(state: str, /, **exam: object) -> Prepare:
     return prepare
 
 
-def closed_attempt(**values: object) -> Sitting:
-    return SittingFactory(state="done", ended_at=NOW, **values)  # type: ignore[no-any-return]
-
-
-def known_truth() -> KnownPair:
-    return KnownPairFactory(truth=Decimal("2.5"))  # type: ignore[no-any-return]
-
-
+closed_exam = partial(ExamFactory, state="closed", closed_at=NOW)
+closed_attempt = partial(SittingFactory, state="done", ended_at=NOW)
+known_truth = partial(KnownPairFactory, truth=Decimal("2.5"))
 REFUSED: Refused = {
-    "exam_number_once_per_project": number_twice,
-    "exam_one_at_a_time": second_open_exam,
+    "exam_number_once_per_project": twice(closed_exam, "project", "number"),
+    "exam_one_at_a_time": twice(ExamFactory, "project"),
     "exam_asks_for_something": change(ExamFactory, depth=0),
     "exam_closed_has_its_time": change(ExamFactory, state="closed"),
     "exam_truth_rule_is_of_a_cohort": change(ExamFactory, kind="stored", truth_rule="agreeing"),
-    "known_pair_once_per_project": known_twice,
+    "known_pair_once_per_project": twice(KnownPairFactory, "exam", "query", "moment"),
     "known_pair_anchor_is_a_grade_in_an_exam": change(KnownPairFactory, anchor=5),
     "known_pair_truth_is_a_median": change(KnownPairFactory, truth=Decimal("2.4")),
     "known_pair_says_where_its_truth_is_from": change(KnownPairFactory, source="settled", truth=2),
     "known_pair_of_the_tutorial_has_its_truth": change(KnownPairFactory, tutorial_position=1),
-    "sitting_one_at_a_time": second_open_attempt,
+    "sitting_one_at_a_time": twice(SittingFactory, "exam", "annotator"),
     "sitting_of_an_exam_names_it": change(SittingFactory, exam=None),
     "sitting_asks_for_something": change(SittingFactory, known_ids=[]),
     "sitting_ended_has_its_time": change(SittingFactory, state="done"),
@@ -129,70 +105,52 @@ REFUSED: Refused = {
     "sitting_grade_from_0_to_4": change(SittingGradeFactory, grade=5),
 }
 MORE: More = {
-    "an exam that is being prepared is the one at a time too": (
-        "exam_one_at_a_time",
-        lambda: lambda: ExamFactory(state="preparing", project=ExamFactory().project),
-    ),
-    "a truth rule is one of two": ("exam_truth_rule_is_of_a_cohort", change(ExamFactory, truth_rule="loudest")),
-    "a tutorial has no anchor": (
-        "known_pair_anchor_is_a_grade_in_an_exam",
-        change(KnownPairFactory, anchor=2, source="lead", exam=None),
-    ),
-    "an attempt that is open does not count": (
-        "sitting_counted_by_a_lead_was_missed",
-        change(SittingFactory, missed_counts=True),
-    ),
-    "no anchor once somebody has handed in": ("comes before anybody hands in", anchor_after("waiting")),
-    "no anchor once somebody has missed it": ("comes before anybody hands in", anchor_after("missed")),
-    "no anchor in a closed exam": (
-        "comes before anybody hands in",
-        anchor_after("open", state="closed", closed_at=NOW),
-    ),
-    "no anchor where the truth is stored": ("comes before anybody hands in", anchor_after("open", kind="stored")),
-    "a known pair is not made with an anchor too late": (
-        "comes before anybody hands in",
-        lambda: lambda: KnownPairFactory(exam=ExamFactory(state="closed", closed_at=NOW), anchor=2),
-    ),
-    "a tutorial is of no exam": ("sitting_of_an_exam_names_it", change(SittingFactory, purpose="tutorial")),
-    "an attempt that goes on has no end": ("sitting_ended_has_its_time", change(SittingFactory, ended_at=NOW)),
-    "no truth above 4": ("known_pair_truth_is_a_median", change(KnownPairFactory, truth=Decimal("4.5"))),
-    "no first grade in an attempt that was handed in": ("does not ask for known pair", grade_in_state("waiting")),
-    "no first grade in a missed sitting": ("does not ask for known pair", grade_in_state("missed")),
-    "no first grade in a feedback round": ("does not ask for known pair", grade_in_state("feedback")),
-    "no first grade once the exam is closed": ("does not ask for known pair", grade_in_state("open", exam="closed")),
-    "no later grade before feedback": ("does not ask for known pair", grade_in_state("open", attempt=1)),
-    "no later grade once all is done": ("does not ask for known pair", grade_in_state("done", attempt=1)),
-    "no grade in an attempt of somebody else": (
-        "does not ask for known pair",
-        unrequested_grade(annotator=lambda attempt: annotator(attempt.project)),
-    ),
-    "no grade for a pair that the attempt does not hold": (
-        "does not ask for known pair",
-        unrequested_grade(known_pair_id=lambda attempt: KnownPairFactory(exam=attempt.exam).pk),
-    ),
-    "no grade for a known pair in another place": (
-        "does not ask for known pair",
-        unrequested_grade(position=lambda attempt: 2),
-    ),
-    "first grades are final once handed in": ("does not ask for known pair", changed_after_handing_in),
-    "a grade of an attempt keeps its attempt": ("does not ask for known pair", change(SittingGradeFactory, attempt=1)),
-    "grades of an attempt stay": ("are kept as they are", lambda: SittingGradeFactory().delete),
-    "a truth is final": ("is final", change(known_truth, truth=3)),
-    "a truth is not taken back": ("is final", change(known_truth, truth=None)),
-    "a known pair stays of its exam": (
-        "is final",
-        lambda: (
-            lambda: KnownPair.objects.filter(pk=known_truth().pk).update(exam=ExamFactory(project=ProjectFactory()))
+    "exam_one_at_a_time": {
+        "an exam that is being prepared is the one at a time too": twice(ExamFactory, "project", state="preparing")
+    },
+    "exam_truth_rule_is_of_a_cohort": {"a truth rule is one of two": change(ExamFactory, truth_rule="loudest")},
+    "known_pair_anchor_is_a_grade_in_an_exam": {
+        "a tutorial has no anchor": change(KnownPairFactory, anchor=2, source="lead", exam=None)
+    },
+    "sitting_counted_by_a_lead_was_missed": {
+        "an attempt that is open does not count": change(SittingFactory, missed_counts=True)
+    },
+    "sitting_of_an_exam_names_it": {"a tutorial is of no exam": change(SittingFactory, purpose="tutorial")},
+    "sitting_ended_has_its_time": {"an attempt that goes on has no end": change(SittingFactory, ended_at=NOW)},
+    "known_pair_truth_is_a_median": {"no truth above 4": change(KnownPairFactory, truth=Decimal("4.5"))},
+    "comes before anybody hands in": {
+        "no anchor once somebody has handed in": anchor_after("waiting"),
+        "no anchor once somebody has missed it": anchor_after("missed"),
+        "no anchor in a closed exam": anchor_after("open", state="closed", closed_at=NOW),
+        "no anchor where the truth is stored": anchor_after("open", kind="stored"),
+        "a known pair is not made with an anchor too late": adding(KnownPairFactory, exam=closed_exam, anchor=2),
+    },
+    "does not ask for known pair": {
+        "no first grade in an attempt that was handed in": grade_in_state("waiting"),
+        "no first grade in a missed sitting": grade_in_state("missed"),
+        "no first grade in a feedback round": grade_in_state("feedback"),
+        "no first grade once the exam is closed": grade_in_state("open", exam="closed"),
+        "no later grade before feedback": grade_in_state("open", attempt=1),
+        "no later grade once all is done": grade_in_state("done", attempt=1),
+        "no grade in an attempt of somebody else": unrequested_grade(
+            annotator=lambda attempt: annotator(attempt.project)
         ),
-    ),
-    "a known pair stays of its query": (
-        "is final",
-        lambda: lambda: KnownPair.objects.filter(pk=known_truth().pk).update(query=QueryFactory()),
-    ),
+        "no grade for a pair that the attempt does not hold": unrequested_grade(
+            known_pair_id=lambda attempt: KnownPairFactory(exam=attempt.exam).pk
+        ),
+        "no grade for a known pair in another place": unrequested_grade(position=lambda attempt: 2),
+        "first grades are final once handed in": changed_after_handing_in,
+        "a grade of an attempt keeps its attempt": change(SittingGradeFactory, attempt=1),
+    },
+    "are kept as they are": {"grades of an attempt stay": deletion(SittingGradeFactory)},
+    "is final": {
+        "a truth is final": change(known_truth, truth=3),
+        "a truth is not taken back": change(known_truth, truth=None),
+        "a known pair stays of its exam": change(known_truth, exam=lambda: ExamFactory(project=ProjectFactory())),
+        "a known pair stays of its query": change(known_truth, query=QueryFactory),
+    },
 }
 TRIGGERS = {
-    "known_pair_anchor_is_beforehand",
-    "known_pair_truth_is_final",
-    "sitting_grade_is_asked_for",
-    "sitting_grade_is_kept",
+    *("known_pair_anchor_is_beforehand", "known_pair_truth_is_final"),
+    *("sitting_grade_is_asked_for", "sitting_grade_is_kept"),
 }

@@ -3,7 +3,7 @@
 from judging.models import Release
 from models_runner.models import Experiment, Training
 from tests.factories import NOW, ProjectFactory
-from tests.judging.constraints.writes import More, Refused, again, change
+from tests.judging.constraints.writes import Refused, again, change, maker
 
 FEATURES = {"video": {"name": "v", "path": "/v"}, "query": {"name": "q", "path": "/q"}}
 
@@ -15,16 +15,10 @@ def experiment(**values: object) -> Experiment:
     return Experiment.objects.create(project=project, release=release, **fields)
 
 
-def training(**values: object) -> Training:
-    return Training.objects.create(
-        **{"experiment": values.pop("experiment", None) or experiment(), "seed": 1, **values}
-    )
-
-
-def at_work(**values: object) -> Training:
-    return training(state="running", heartbeat=NOW, started_at=NOW, **{"device": "here/0", **values})
-
-
+training = maker(Training, experiment=experiment, seed=1)
+at_work = maker(
+    Training, experiment=experiment, seed=1, state="running", heartbeat=NOW, started_at=NOW, device="here/0"
+)
 REFUSED: Refused = {
     "experiment_name_once_per_project": again(experiment, project=ProjectFactory),
     "experiment_baseline_is_known": change(experiment, baseline="other"),
@@ -33,7 +27,7 @@ REFUSED: Refused = {
     "experiment_names_its_features": change(experiment, features={"video": {}}),
     "experiment_labels_are_known": change(experiment, labels="other"),
     "training_seed_once_per_experiment": again(training, experiment=experiment),
-    "training_one_at_work_per_device": again(at_work, device=lambda: "here/0"),
+    "training_one_at_work_per_device": again(at_work),
     "training_at_work_has_device_and_heartbeat": change(at_work, device=""),
     "training_state_is_known": change(training, state="other"),
     "training_step_within_steps": change(training, step=1),
@@ -41,5 +35,3 @@ REFUSED: Refused = {
     "training_done_has_a_run": change(training, state="done", ended_at=NOW),
     "training_ended_has_its_time": change(training, state="cancelled"),
 }
-MORE: More = {}
-TRIGGERS: set[str] = set()

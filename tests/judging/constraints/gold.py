@@ -5,18 +5,17 @@ from typing import Any
 
 from django.db.models import F
 
-from judging.models import Assignment, GoldGrade
+from judging.models import Assignment
 from tests.factories import AssignmentFactory, BatchFactory, GoldGradeFactory, annotator
-from tests.judging.constraints.writes import More, Prepare, Refused, Write, change
+from tests.judging.constraints.writes import More, Prepare, Refused, Write, change, deletion
 
 
 def ask_again() -> Write:
     """The same person is asked the same pair by a later assignment."""
     first = GoldGradeFactory()
     Assignment.objects.filter(pk=first.assignment_id).update(state="finished", ended_at=F("created_at"))
-    again = AssignmentFactory(
-        batch=first.pair.batch, annotator=first.annotator, pair_ids=[first.pair_id], gold_ids=[first.pair_id]
-    )
+    ids = {"pair_ids": [first.pair_id], "gold_ids": [first.pair_id]}
+    again = AssignmentFactory(batch=first.pair.batch, annotator=first.annotator, **ids)
     return lambda: GoldGradeFactory(assignment=again, pair=first.pair)
 
 
@@ -29,21 +28,17 @@ def unrequested_grade(**other: Callable[[Any], object]) -> Prepare:
     return prepare
 
 
-def delete_row() -> Write:
-    row = GoldGradeFactory()
-    return lambda: GoldGrade.objects.filter(pk=row.pk).delete()
-
-
 REFUSED: Refused = {
     "gold_grade_once_per_pair_and_annotator": ask_again,
     "gold_grade_from_0_to_4": change(GoldGradeFactory, grade=5),
 }
 MORE: More = {
-    "a gold grade is given on a gold pair only": ("does not ask for gold pair", unrequested_grade()),
-    "a gold grade is given by whom it is asked of": (
-        "does not ask for gold pair",
-        unrequested_grade(annotator=lambda assignment: annotator(assignment.project)),
-    ),
-    "a gold grade is not deleted": ("are kept as they are", delete_row),
+    "does not ask for gold pair": {
+        "a gold grade is given on a gold pair only": unrequested_grade(),
+        "a gold grade is given by whom it is asked of": unrequested_grade(
+            annotator=lambda assignment: annotator(assignment.project)
+        ),
+    },
+    "are kept as they are": {"a gold grade is not deleted": deletion(GoldGradeFactory)},
 }
-TRIGGERS: set[str] = {"gold_grade_is_asked_for", "gold_grade_is_kept"}
+TRIGGERS = {"gold_grade_is_asked_for", "gold_grade_is_kept"}

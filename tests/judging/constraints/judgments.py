@@ -1,36 +1,35 @@
 """Grades and flags."""
 
-from collections.abc import Callable
 from functools import partial
 
 from judging.models import Assignment, Flag, Judgment, JudgmentChange, Pair
 from tests.factories import NOW, AssignmentFactory, BatchFactory, JudgmentFactory, MembershipFactory
-from tests.judging.constraints.writes import More, Refused, Write, again, change
+from tests.judging.constraints.writes import More, Prepare, Refused, Write, adding, again, change, deletion, maker
+
+judgment_change = maker(JudgmentChange, judgment=JudgmentFactory, from_grade=1, to_grade=2)
+CHANGES = {"round": 2, "seat": 2, "position": 2, "previous_grade": 1, "source": "simulated"}
+STATES = ("finished", "lapsed", "returned")
 
 
-def judgment_change() -> JudgmentChange:
-    return JudgmentChange.objects.create(judgment=JudgmentFactory(), from_grade=1, to_grade=2)
+def somebody() -> object:
+    return MembershipFactory().user
 
 
 def finished_judgment() -> Judgment:
-    judgment = JudgmentFactory()
-    Assignment.objects.filter(pk=judgment.assignment_id).update(state="finished", ended_at=NOW)
+    judgment: Judgment = JudgmentFactory()
+    end(judgment.assignment, "finished")
     return judgment
 
 
-def assignment_on(pair: Pair, **values: object) -> Assignment:
-    return AssignmentFactory(batch=pair.batch, **values)  # type: ignore[no-any-return]
-
-
-def end(assignment: Assignment, state: str = "lapsed") -> None:
+def end(assignment: Assignment | None, state: str = "lapsed") -> None:
+    assert assignment is not None
     Assignment.objects.filter(pk=assignment.pk).update(state=state, ended_at=NOW)
 
 
 def judgment_on(pair: Pair, **values: object) -> Judgment:
     """A grade for the pair under an assignment with these ``values``, by a new person unless they name one."""
-    assignment = assignment_on(pair, **values)
-    judgment: Judgment = JudgmentFactory(assignment=assignment, pair=pair)
-    end(assignment)
+    judgment: Judgment = JudgmentFactory(assignment=AssignmentFactory(batch=pair.batch, **values), pair=pair)
+    end(judgment.assignment)
     return judgment
 
 
@@ -57,16 +56,7 @@ def flag(**values: object) -> Flag:
     return Flag.objects.create(assignment=assignment, **{**defaults, **values})
 
 
-def unrequested_judgment(**values: object) -> Callable[[], Write]:
-    """A grade under an open assignment that differs from what it asks for."""
-    return lambda: partial(JudgmentFactory, assignment=AssignmentFactory(), **values)
-
-
-def judgment_after_the_end(state: str) -> Callable[[], Write]:
-    return lambda: partial(JudgmentFactory, assignment=AssignmentFactory(state=state))
-
-
-def judgment_in_state(state: str, number: int = 1, **values: object) -> Callable[[], Write]:
+def judgment_in_state(state: str, number: int = 1, **values: object) -> Prepare:
     """A grade of round ``number`` for a pair in this state."""
 
     def prepare() -> Write:
@@ -75,10 +65,6 @@ def judgment_in_state(state: str, number: int = 1, **values: object) -> Callable
         return partial(JudgmentFactory, assignment=assignment)
 
     return prepare
-
-
-def judgment_of_another_batch() -> Write:
-    return partial(JudgmentFactory, assignment=AssignmentFactory(), pair=pair_of_batch(), position=1)
 
 
 def judgment_left_out() -> Write:
@@ -91,15 +77,10 @@ def judgment_left_out() -> Write:
 
 def same_without_assignment() -> Write:
     assignment = AssignmentFactory()
-    values = {
-        "annotator": assignment.annotator,
-        "pair": assignment.batch.pairs.first(),
-        "round": 1,
-        "seat": 1,
-        "position": 1,
-    }
+    values = {"annotator": assignment.annotator, "pair": assignment.batch.pairs.first(), "position": 1}
     in_force = {"guideline": assignment.project.guidelines.get(), "policy": assignment.project.policies.get()}
-    return partial(Judgment.objects.create, assignment=None, grade=1, source="person", **values, **in_force)
+    row = {"assignment": None, "round": 1, "seat": 1, "grade": 1, "source": "person", **values, **in_force}
+    return partial(Judgment.objects.create, **row)
 
 
 def imported_judgment() -> Judgment:
@@ -108,18 +89,10 @@ def imported_judgment() -> Judgment:
     return Judgment.objects.create(pair=pair, annotator=person, round=1, seat=1, grade=1, source="imported")
 
 
-def flag_after_the_end(state: str) -> Callable[[], Write]:
-    return lambda: partial(flag, assignment=AssignmentFactory(state=state))
-
-
 def flag_taken_back_after_the_end() -> Write:
     new_flag = flag()
     end(new_flag.assignment, "finished")
     return lambda: Flag.objects.filter(pk=new_flag.pk).update(withdrawn_at=NOW)
-
-
-def unrequested_flag(**values: Callable[[], object]) -> Callable[[], Write]:
-    return lambda: partial(flag, **{name: value() for name, value in values.items()})
 
 
 REFUSED: Refused = {
@@ -136,72 +109,65 @@ REFUSED: Refused = {
     "judgment_change_is_one": change(judgment_change, to_grade=1),
 }
 MORE: More = {
-    "a grade is kept with its guideline": (
-        "judgment_given_under_an_assignment_unless_imported",
-        change(JudgmentFactory, guideline=None),
-    ),
-    "only imports name a person again": (
-        "judgment_given_under_an_assignment_unless_imported",
-        change(JudgmentFactory, occurrence=1),
-    ),
-    "a grade is kept with its policy": (
-        "judgment_given_under_an_assignment_unless_imported",
-        change(JudgmentFactory, policy=None),
-    ),
-    "a grade has its place": (
-        "judgment_given_under_an_assignment_unless_imported",
-        change(JudgmentFactory, position=None),
-    ),
-    "places count from 1": ("judgment_given_under_an_assignment_unless_imported", change(JudgmentFactory, position=0)),
-    **{
-        f"no grade under a {state} assignment": ("does not ask for pair", judgment_after_the_end(state))
-        for state in ("finished", "lapsed", "returned")
+    "judgment_given_under_an_assignment_unless_imported": {
+        "a grade is kept with its guideline": change(JudgmentFactory, guideline=None),
+        "only imports name a person again": change(JudgmentFactory, occurrence=1),
+        "a grade is kept with its policy": change(JudgmentFactory, policy=None),
+        "a grade has its place": change(JudgmentFactory, position=None),
+        "places count from 1": change(JudgmentFactory, position=0),
     },
-    "no grade in somebody else's name": (
-        "does not ask for pair",
-        lambda: partial(JudgmentFactory, annotator=MembershipFactory().user),
-    ),
-    "no grade at another seat": ("does not ask for pair", unrequested_judgment(seat=2)),
-    "no grade in another round": ("does not ask for pair", unrequested_judgment(round=2)),
-    "no grade in another place": ("does not ask for pair", unrequested_judgment(position=2)),
-    "no grade beyond the last place": ("does not ask for pair", unrequested_judgment(position=3)),
-    "no grade for a pair of another batch": ("does not ask for pair", judgment_of_another_batch),
-    "no grade for a pair left out": ("does not ask for pair", judgment_left_out),
-    "no grade without an assignment": ("does not ask for pair", same_without_assignment),
-    "no grade for a settled pair": ("does not ask for pair", judgment_in_state("settled", relevance=2)),
-    "no grade for a dropped pair": ("does not ask for pair", judgment_in_state("dropped", reason="no_consensus")),
-    "no grade for a withdrawn pair": ("does not ask for pair", judgment_in_state("withdrawn", reason="flagged_twice")),
-    "no first grade for an escalated pair": ("does not ask for pair", judgment_in_state("escalated")),
-    "no second grade for an open pair": ("does not ask for pair", judgment_in_state("open", 2)),
-    "grades stay": ("never deleted", lambda: JudgmentFactory().delete),
-    "imported grades stay": ("never deleted", lambda: imported_judgment().delete),
-    "grades stay, many at once too": ("never deleted", lambda: Judgment.objects.filter(pk=JudgmentFactory().pk).delete),
-    **{
-        f"no flag under a {state} assignment": ("takes no flag", flag_after_the_end(state))
-        for state in ("finished", "lapsed", "returned")
+    "does not ask for pair": {
+        **{
+            f"no grade under a {state} assignment": adding(
+                JudgmentFactory, assignment=partial(AssignmentFactory, state=state)
+            )
+            for state in STATES
+        },
+        "no grade in somebody else's name": adding(JudgmentFactory, annotator=somebody),
+        "no grade at another seat": adding(JudgmentFactory, assignment=AssignmentFactory, seat=2),
+        "no grade in another round": adding(JudgmentFactory, assignment=AssignmentFactory, round=2),
+        "no grade in another place": adding(JudgmentFactory, assignment=AssignmentFactory, position=2),
+        "no grade beyond the last place": adding(JudgmentFactory, assignment=AssignmentFactory, position=3),
+        "no grade for a pair of another batch": adding(
+            JudgmentFactory, assignment=AssignmentFactory, pair=pair_of_batch, position=1
+        ),
+        "no grade for a pair left out": judgment_left_out,
+        "no grade without an assignment": same_without_assignment,
+        "no grade for a settled pair": judgment_in_state("settled", relevance=2),
+        "no grade for a dropped pair": judgment_in_state("dropped", reason="no_consensus"),
+        "no grade for a withdrawn pair": judgment_in_state("withdrawn", reason="flagged_twice"),
+        "no first grade for an escalated pair": judgment_in_state("escalated"),
+        "no second grade for an open pair": judgment_in_state("open", 2),
     },
-    "no flag in somebody else's name": (
-        "takes no flag",
-        unrequested_flag(annotator=lambda: MembershipFactory().user),
-    ),
-    "no flag on a pair of another batch": ("takes no flag", unrequested_flag(pair=pair_of_batch)),
-    "flags of an ended assignment are final": ("takes no flag", flag_taken_back_after_the_end),
-    "grades of an ended assignment are final": ("is final", change(finished_judgment, grade=0)),
-    "the time of an ended assignment's grades is final": ("is final", change(finished_judgment, active_ms=1)),
-    "comments of an ended assignment are final": ("is final", change(finished_judgment, comment="later")),
-    **{
-        f"a judgment keeps its {field}": ("stays where it was given", change(JudgmentFactory, **{field: value}))
-        for field, value in {"round": 2, "seat": 2, "position": 2, "previous_grade": 1, "source": "simulated"}.items()
+    "never deleted": {
+        "grades stay": deletion(JudgmentFactory),
+        "imported grades stay": deletion(imported_judgment),
+        "grades stay, many at once too": lambda: Judgment.objects.filter(pk=JudgmentFactory().pk).delete,
     },
-    "earlier grades stay": ("are kept", change(judgment_change, to_grade=0)),
-    "earlier grades are not deleted": ("are kept", lambda: judgment_change().delete),
-    "flags are not deleted": ("not deleted", lambda: flag().delete),
+    "takes no flag": {
+        **{
+            f"no flag under a {state} assignment": adding(flag, assignment=partial(AssignmentFactory, state=state))
+            for state in STATES
+        },
+        "no flag in somebody else's name": adding(flag, annotator=somebody),
+        "no flag on a pair of another batch": adding(flag, pair=pair_of_batch),
+        "flags of an ended assignment are final": flag_taken_back_after_the_end,
+    },
+    "is final": {
+        "grades of an ended assignment are final": change(finished_judgment, grade=0),
+        "the time of an ended assignment's grades is final": change(finished_judgment, active_ms=1),
+        "comments of an ended assignment are final": change(finished_judgment, comment="later"),
+    },
+    "stays where it was given": {
+        f"a judgment keeps its {field}": change(JudgmentFactory, **{field: value}) for field, value in CHANGES.items()
+    },
+    "are kept": {
+        "earlier grades stay": change(judgment_change, to_grade=0),
+        "earlier grades are not deleted": deletion(judgment_change),
+    },
+    "not deleted": {"flags are not deleted": deletion(flag)},
 }
-TRIGGERS: set[str] = {
-    "flag_is_asked_for",
-    "flag_is_kept",
-    "judgment_change_is_kept",
-    "judgment_is_asked_for",
-    "judgment_is_final",
-    "judgment_is_kept",
+TRIGGERS = {
+    *("flag_is_asked_for", "flag_is_kept", "judgment_change_is_kept"),
+    *("judgment_is_asked_for", "judgment_is_final", "judgment_is_kept"),
 }

@@ -1,36 +1,32 @@
 """Rates, and corrections of hours."""
 
-from functools import partial
-
 from judging.models import HoursCorrection, PayRate
-from tests.factories import NOW, MembershipFactory, lead
-from tests.judging.constraints.writes import More, Refused, change
+from tests.factories import NOW, MembershipFactory, UserFactory
+from tests.judging.constraints.writes import Make, More, Refused, adding, change, deletion, maker
 
 
-def paid(**values: object) -> PayRate:
-    member = MembershipFactory()
-    fields = {"rate": 14, "currency": "SGD", "from_day": NOW.date(), **values}
-    return PayRate.objects.create(project=member.project, annotator=member.user, **fields)
+def of_annotator(make: Make) -> Make:
+    def made(**values: object) -> object:
+        member = MembershipFactory()
+        return make(project=member.project, annotator=member.user, **values)
+
+    return made
 
 
-def correction(**values: object) -> HoursCorrection:
-    member = MembershipFactory()
-    fields = {"day": NOW.date(), "seconds": 60, "reason": "r", **values}
-    return HoursCorrection.objects.create(
-        project=member.project, annotator=member.user, made_by=lead(member.project), **fields
-    )
-
-
+paid = of_annotator(maker(PayRate, rate=14, currency="SGD", from_day=NOW.date))
+correction = of_annotator(maker(HoursCorrection, day=NOW.date, seconds=60, reason="r", made_by=UserFactory))
 REFUSED: Refused = {
-    "pay_rate_is_an_amount": lambda: partial(paid, rate=-1),
-    "hours_correction_says_what_and_why": lambda: partial(correction, seconds=0),
+    "pay_rate_is_an_amount": adding(paid, rate=-1),
+    "hours_correction_says_what_and_why": adding(correction, seconds=0),
 }
 MORE: More = {
-    "a currency has three capital letters": ("pay_rate_is_an_amount", lambda: partial(paid, currency="sgd")),
-    "no correction without a reason": ("hours_correction_says_what_and_why", lambda: partial(correction, reason="")),
-    "rates stay": ("are kept", change(paid, rate=15)),
-    "rates are not deleted": ("are kept", lambda: paid().delete),
-    "corrections stay": ("are kept", change(correction, seconds=61)),
-    "corrections are not deleted": ("are kept", lambda: correction().delete),
+    "pay_rate_is_an_amount": {"a currency has three capital letters": adding(paid, currency="sgd")},
+    "hours_correction_says_what_and_why": {"no correction without a reason": adding(correction, reason="")},
+    "are kept": {
+        "rates stay": change(paid, rate=15),
+        "rates are not deleted": deletion(paid),
+        "corrections stay": change(correction, seconds=61),
+        "corrections are not deleted": deletion(correction),
+    },
 }
-TRIGGERS: set[str] = {"hours_correction_is_kept", "pay_rate_is_kept"}
+TRIGGERS = {"hours_correction_is_kept", "pay_rate_is_kept"}

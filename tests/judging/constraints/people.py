@@ -1,6 +1,6 @@
 """Who takes part, and by which key."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from hashlib import sha256
 from uuid import uuid4
@@ -10,31 +10,27 @@ from django.utils import timezone
 from accounts.models import AccessToken, Identity, StandingChange, Throttle
 from judging.models import Invitation
 from tests.factories import NOW, MembershipFactory, ProjectFactory, UserFactory
-from tests.judging.constraints.writes import More, Refused, again, change
+from tests.judging.constraints.writes import More, Refused, adding, again, change, deletion, maker
 
 
-def token(**values: object) -> AccessToken:
-    usual = {"name": "a token", "digest": sha256(uuid4().bytes).hexdigest(), "scopes": ["read"]}
-    return AccessToken.objects.create(**{"user": UserFactory(), **usual, **values})
+def digest() -> str:
+    return sha256(uuid4().bytes).hexdigest()
 
 
-def throttle(**values: object) -> Throttle:
-    return Throttle.objects.create(**{"kind": "registration", "digest": "0" * 64, **values})
+def in_two_weeks() -> datetime:
+    return timezone.now() + timedelta(days=14)
 
 
-def invitation(**values: object) -> Invitation:
-    later = timezone.now() + timedelta(days=14)
-    digest = sha256(uuid4().bytes).hexdigest()
-    return Invitation.objects.create(**{"project": ProjectFactory(), "digest": digest, "expires_at": later, **values})
+token = maker(AccessToken, user=UserFactory, name="a token", digest=digest, scopes=["read"])
+throttle = maker(Throttle, kind="registration", digest="0" * 64)
+invitation = maker(Invitation, project=ProjectFactory, digest=digest, expires_at=in_two_weeks)
+status_change = maker(StandingChange, membership=MembershipFactory, to_standing="qualified")
+leading = partial(MembershipFactory, role="lead")
 
 
 def accept_and_revoke(row: Invitation) -> None:
     now = timezone.now()
     Invitation.objects.filter(pk=row.pk).update(accepted_by=UserFactory(), accepted_at=now, revoked_at=now)
-
-
-def status_change() -> StandingChange:
-    return StandingChange.objects.create(membership=MembershipFactory(), to_standing="qualified")
 
 
 REFUSED: Refused = {
@@ -51,7 +47,7 @@ REFUSED: Refused = {
     "identity_email_of_one_account": lambda: (
         lambda: [Identity.objects.create(user=UserFactory(), email=email) for email in ("a@b.org", "A@b.org")]
     ),
-    "identity_of_the_invited_has_an_email": lambda: lambda: Identity.objects.create(user=None, name="Somebody"),
+    "identity_of_the_invited_has_an_email": adding(Identity.objects.create, user=None, name="Somebody"),
     "invitation_is_kept_as_digest": change(invitation, digest="the secret itself"),
     "invitation_accepted_by_somebody": change(invitation, accepted_at=NOW),
     "invitation_mail_is_known": change(invitation, mail="lost"),
@@ -63,17 +59,15 @@ REFUSED: Refused = {
     "throttle_names_nobody": change(throttle, digest="some@example.org"),
 }
 MORE: More = {
-    "a token may do something": ("access_token_has_known_scopes", change(token, scopes=[])),
-    "an annotator has a number": ("membership_number_for_annotators_only", change(MembershipFactory, number=None)),
-    "a lead has no standing": (
-        "membership_standing_for_annotators_only",
-        change(lambda: MembershipFactory(role="lead"), standing="qualified"),
-    ),
-    "an invitation is accepted or revoked, not both": (
-        "invitation_accepted_by_somebody",
-        lambda: partial(accept_and_revoke, invitation()),
-    ),
-    "standing changes do not change": ("append-only", change(status_change, reason="another")),
-    "standing changes stay": ("append-only", lambda: status_change().delete),
+    "access_token_has_known_scopes": {"a token may do something": change(token, scopes=[])},
+    "membership_number_for_annotators_only": {"an annotator has a number": change(MembershipFactory, number=None)},
+    "membership_standing_for_annotators_only": {"a lead has no standing": change(leading, standing="qualified")},
+    "invitation_accepted_by_somebody": {
+        "an invitation is accepted or revoked, not both": lambda: partial(accept_and_revoke, invitation())
+    },
+    "append-only": {
+        "standing changes do not change": change(status_change, reason="another"),
+        "standing changes stay": deletion(status_change),
+    },
 }
-TRIGGERS: set[str] = {"standing_change_is_append_only"}
+TRIGGERS = {"standing_change_is_append_only"}

@@ -2,14 +2,7 @@
 
 from judging.models import Guideline, GuidelineExample, Policy, Release
 from tests.factories import GuidelineFactory, MomentFactory, PolicyFactory, ProjectFactory
-from tests.judging.constraints.writes import More, Refused, again, change
-
-
-def example(**values: object) -> GuidelineExample:
-    guideline = values.pop("guideline", None) or ProjectFactory().guidelines.get()
-    return GuidelineExample.objects.create(
-        guideline=guideline, **{"grade": 1, "query_text": "q", "moment": MomentFactory(), **values}
-    )
+from tests.judging.constraints.writes import Refused, adding, again, change, maker
 
 
 def first_guideline() -> Guideline:
@@ -20,21 +13,15 @@ def policy() -> Policy:
     return ProjectFactory().policies.get()
 
 
-def release(**values: object) -> Release:
-    return Release.objects.create(
-        **{"project": values.pop("project", None) or ProjectFactory(), "version": 1, **values}
-    )
-
-
+example = maker(GuidelineExample, guideline=first_guideline, grade=1, query_text="q", moment=MomentFactory)
+release = maker(Release, project=ProjectFactory, version=1)
 REFUSED: Refused = {
-    "policy_version_once_per_project": lambda: lambda: PolicyFactory(project=ProjectFactory()),
+    "policy_version_once_per_project": adding(PolicyFactory, project=ProjectFactory),
     "policy_lease_lasts": change(policy, lease_minutes=0),
     "policy_mean_is_a_relevance": change(policy, extend_from_mean=4.5),
-    "guideline_version_once_per_project": lambda: lambda: GuidelineFactory(project=ProjectFactory()),
+    "guideline_version_once_per_project": adding(GuidelineFactory, project=ProjectFactory),
     "guideline_example_once_per_grade": again(example, guideline=first_guideline),
     "guideline_example_grade_from_0_to_4": change(example, grade=5),
     "release_version_once_per_project": again(release, project=ProjectFactory),
     "release_ready_has_its_archive": change(release, state="ready"),
 }
-MORE: More = {}
-TRIGGERS: set[str] = set()

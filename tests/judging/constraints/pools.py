@@ -13,21 +13,12 @@ from tests.factories import (
     ProjectFactory,
     QueryFactory,
 )
-from tests.judging.constraints.writes import More, Refused, Write, again, change
+from tests.judging.constraints.writes import More, Refused, Write, adding, again, change, deletion, maker
 
-
-def source(**values: Any) -> PoolSource:
-    return PoolSource.objects.create(**{"name": "one", "pooling": values.get("pooling") or PoolingFactory(), **values})
-
-
-def answer(**values: Any) -> PoolAnswer:
-    fields = {"source": values.get("source") or source(), "query": values.get("query") or QueryFactory()}
-    return PoolAnswer.objects.create(**{"spans": 2, "unmatched": 1, "without_preview": 1, **fields})
-
-
-def entry(**values: Any) -> PoolEntry:
-    fields = {"answer": values.get("answer") or answer(), "moment": values.get("moment") or MomentFactory()}
-    return PoolEntry.objects.create(**{"rank": 1, **fields})
+pooling = maker(Pooling, project=ProjectFactory, depth=1, iou_min=1)
+source = maker(PoolSource, name="one", pooling=PoolingFactory)
+answer = maker(PoolAnswer, source=source, query=QueryFactory, spans=2, unmatched=1, without_preview=1)
+entry = maker(PoolEntry, answer=answer, moment=MomentFactory, rank=1)
 
 
 def pooled_candidate(**values: Any) -> Candidate:
@@ -46,9 +37,8 @@ def similar_candidate_after_the_batch() -> Write:
     return lambda: Candidate.objects.create(query=query, moment=moment, rank=3, **measured)
 
 
-def pooled_candidate_without_a_batch() -> Write:
-    query = CandidateFactory().query
-    return lambda: pooled_candidate(query=query)
+def query_without_a_batch() -> object:
+    return CandidateFactory().query
 
 
 def pooled_candidate_before_the_last() -> Write:
@@ -57,17 +47,13 @@ def pooled_candidate_before_the_last() -> Write:
     return lambda: pooled_candidate(query=query, rank=6)
 
 
-def failed_without_a_word() -> Write:
-    return lambda: Pooling.objects.create(project=ProjectFactory(), depth=1, iou_min=1, state="failed")
-
-
 REFUSED: Refused = {
     "candidate_pooled_by_a_pooling": change(CandidateFactory, source="pooled"),
     "pooling_depth_from_1_to_1000": change(PoolingFactory, depth=1001),
     "pooling_iou_above_0_to_1": change(PoolingFactory, iou_min=0),
     "pooling_split_is_judged": change(PoolingFactory, split="train"),
     "pooling_draws_with_a_seed": change(PoolingFactory, seed=1),
-    "pooling_failed_says_why": failed_without_a_word,
+    "pooling_failed_says_why": adding(pooling, state="failed"),
     "pooling_opened_has_its_time": change(PoolingFactory, opened_at=NOW),
     "pool_source_name_once_per_pooling": again(source, pooling=PoolingFactory),
     "pool_source_has_a_name": change(source, name=""),
@@ -77,14 +63,17 @@ REFUSED: Refused = {
     "pool_entry_rank_from_1": change(entry, rank=0),
 }
 MORE: More = {
-    "a pooled candidate has no similarity": (
-        "candidate_pooled_by_a_pooling",
-        lambda: lambda: pooled_candidate(similarity=0.5, measure=MeasureFactory()),
-    ),
-    "similarity adds no candidate once a batch is open": ("are frozen", similar_candidate_after_the_batch),
-    "pools are for queries whose judging has begun": ("has no batch yet", pooled_candidate_without_a_batch),
-    "pooled candidates come behind the last": ("comes behind the last rank", pooled_candidate_before_the_last),
-    "pooled candidates are frozen": ("are frozen", change(pooled_candidate, rank=99)),
-    "pooled candidates stay": ("are frozen", lambda: pooled_candidate().delete),
+    "candidate_pooled_by_a_pooling": {
+        "a pooled candidate has no similarity": adding(pooled_candidate, similarity=0.5, measure=MeasureFactory)
+    },
+    "has no batch yet": {
+        "pools are for queries whose judging has begun": adding(pooled_candidate, query=query_without_a_batch)
+    },
+    "comes behind the last rank": {"pooled candidates come behind the last": pooled_candidate_before_the_last},
+    "are frozen": {
+        "similarity adds no candidate once a batch is open": similar_candidate_after_the_batch,
+        "pooled candidates are frozen": change(pooled_candidate, rank=99),
+        "pooled candidates stay": deletion(pooled_candidate),
+    },
 }
-TRIGGERS: set[str] = {"candidate_joins_in_order"}
+TRIGGERS = {"candidate_joins_in_order"}

@@ -42,28 +42,22 @@ def project(db: None, project_once: Project) -> Project:
     return deepcopy(project_once)
 
 
-@pytest.fixture
-def browser(client: Client, project: Project) -> Client:
-    client.force_login(lead(project))
-    return client
+def get(lead_client: Client, project: Project, name: str, form: str = "", **query: object) -> HttpResponse:
+    return lead_client.get(url(f"figure{form}", project, name), query)  # type: ignore[return-value]
 
 
-def get(browser: Client, project: Project, name: str, form: str = "", **query: object) -> HttpResponse:
-    return browser.get(url(f"figure{form}", project, name), query)  # type: ignore[return-value]
+def rows(lead_client: Client, project: Project, name: str, **query: object) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(get(lead_client, project, name, "-csv", **query).content.decode())))
 
 
-def rows(browser: Client, project: Project, name: str, **query: object) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(get(browser, project, name, "-csv", **query).content.decode())))
-
-
-def test_page_picture_and_numbers_of_each(browser: Client, project: Project) -> None:
+def test_page_picture_and_numbers_of_each(lead_client: Client, project: Project) -> None:
     for name in NAMES:
-        page = get(browser, project, name).content.decode()
+        page = get(lead_client, project, name).content.decode()
         assert 'role="img"' in page, name
         assert "The numbers as a table" in page
         assert "style=" not in page
-        assert ET.fromstring(get(browser, project, name, "-svg").content).tag.endswith("svg")
-        assert rows(browser, project, name), name
+        assert ET.fromstring(get(lead_client, project, name, "-svg").content).tag.endswith("svg")
+        assert rows(lead_client, project, name), name
 
 
 def test_nothing_to_draw(client: Client) -> None:
@@ -75,54 +69,51 @@ def test_nothing_to_draw(client: Client) -> None:
         assert rows(client, empty, name) == []
 
 
-def test_numbers_by_hand(browser: Client, project: Project) -> None:
-    assert [row["pairs"] for row in rows(browser, project, "relevance")] == ["0", "1", "1", "0", "1"]
-    rows_by_range = {
-        (row["minimum"], row["maximum"]): row for row in rows(browser, project, "grades") if row["pairs"] != "0"
+def test_numbers_by_hand(lead_client: Client, project: Project) -> None:
+    assert [row["pairs"] for row in rows(lead_client, project, "relevance")] == ["0", "1", "1", "0", "1"]
+    pairs_by_range = {
+        (row["minimum"], row["maximum"]): (row["pairs"], row["share"])
+        for row in rows(lead_client, project, "grades")
+        if row["pairs"] != "0"
     }
-    assert {both: row["pairs"] for both, row in rows_by_range.items()} == {
-        ("4", "4"): "1",
-        ("1", "2"): "1",
-        ("0", "4"): "1",
-        ("1", "1"): "1",
-    }
-    assert {row["share"] for row in rows_by_range.values()} == {"0.25"}
-    first = rows(browser, project, "rank")[0]
+    ranges = [("4", "4"), ("1", "2"), ("0", "4"), ("1", "1")]
+    assert pairs_by_range == dict.fromkeys(ranges, ("1", "0.25"))
+    first = rows(lead_client, project, "rank")[0]
     assert (first["rank"], first["pairs"], first["mean"], first["deviation"]) == ("1", "2", "2.5", "1.5")
-    ranked = [(row["rank"], row["relevance"], row["state"]) for row in rows(browser, project, "cases", split="val")]
+    ranked = [(row["rank"], row["relevance"], row["state"]) for row in rows(lead_client, project, "cases", split="val")]
     assert ranked == [("1", "4", "settled"), ("2", "2", "settled"), ("3", "", "dropped")]
-    (day,) = rows(browser, project, "time")
+    (day,) = rows(lead_client, project, "time")
     assert (day["pairs"], day["within_one"]) == ("4", "0.75")
 
 
-def test_filters_hold_for_page_and_files(browser: Client, project: Project) -> None:
-    assert "3 settled pairs" in get(browser, project, "rank").content.decode()
-    page = get(browser, project, "rank", split="test").content.decode()
+def test_filters_hold_for_page_and_files(lead_client: Client, project: Project) -> None:
+    assert "3 settled pairs" in get(lead_client, project, "rank").content.decode()
+    page = get(lead_client, project, "rank", split="test").content.decode()
     assert "1 settled pairs" in page
     assert url("figure-svg", project, "rank") + "?split=test" in page
-    assert "split test" in get(browser, project, "rank", "-svg", split="test").content.decode()
+    assert "split test" in get(lead_client, project, "rank", "-svg", split="test").content.decode()
     query_set = NamedQuerySet.objects.create(project=project, name="nothing in it")
-    assert rows(browser, project, "rank", set=query_set.uuid) == []
+    assert rows(lead_client, project, "rank", set=query_set.uuid) == []
 
 
 NONSENSE = [{"split": "no"}, {"set": "no"}, {"weights": "no"}, {"annotator": "²"}, {"page": "x"}, {"q": "\0"}]
 
 
-def test_filters_that_make_no_sense_are_none(browser: Client, project: Project) -> None:
+def test_filters_that_make_no_sense_are_none(lead_client: Client, project: Project) -> None:
     for query in NONSENSE:
         for name in ("cases", "order", "partners"):
-            assert 'role="img"' in get(browser, project, name, **query).content.decode(), query
+            assert 'role="img"' in get(lead_client, project, name, **query).content.decode(), query
 
 
-def test_a_file_brings_its_colours_and_may_run_nothing(browser: Client, project: Project) -> None:
-    answer = get(browser, project, "cases", "-svg")
+def test_a_file_brings_its_colours_and_may_run_nothing(lead_client: Client, project: Project) -> None:
+    answer = get(lead_client, project, "cases", "-svg")
     policy = answer.headers["Content-Security-Policy"]
     assert "style-src 'unsafe-inline'" in policy
     assert "script-src 'none'" in policy
     assert answer.headers["Content-Type"] == "image/svg+xml"
     assert answer.headers["Content-Disposition"] == 'attachment; filename="momentjudge-cases.svg"'
     assert b"<b>" not in answer.content
-    assert "unsafe" not in get(browser, project, "cases").headers["Content-Security-Policy"]
+    assert "unsafe" not in get(lead_client, project, "cases").headers["Content-Security-Policy"]
 
 
 def test_admins_see_all_but_the_annotators(client: Client, project: Project) -> None:
@@ -130,43 +121,38 @@ def test_admins_see_all_but_the_annotators(client: Client, project: Project) -> 
     page = client.get(url_of("figures", project)).content.decode()
     assert url("figure", project, "grades") in page
     assert url("figure", project, "partners") not in page
+
+
+def test_kappa_under_the_weights_chosen_and_no_other_figure(lead_client: Client, project: Project) -> None:
+    assert "kappa_linear" in rows(lead_client, project, "partners", weights="linear")[0]
+    assert "kappa_quadratic" in rows(lead_client, project, "partners")[0]
     for form in ("", "-svg", "-csv"):
-        assert get(client, project, "partners", form).status_code == 403
+        assert get(lead_client, project, "seven", form).status_code == 404
 
 
-def test_no_such_figure(browser: Client, project: Project) -> None:
-    for form in ("", "-svg", "-csv"):
-        assert get(browser, project, "seven", form).status_code == 404
-
-
-def test_kappa_under_the_weights_chosen(browser: Client, project: Project) -> None:
-    assert "kappa_linear" in rows(browser, project, "partners", weights="linear")[0]
-    assert "kappa_quadratic" in rows(browser, project, "partners")[0]
-
-
-def test_one_annotator(browser: Client, project: Project) -> None:
+def test_one_annotator(lead_client: Client, project: Project) -> None:
     number = project.memberships.filter(role="annotator").order_by("number").values_list("number", flat=True)[0]
-    everybody = sum(int(row["judgments"]) for row in rows(browser, project, "order") if row["by"] == "position")
-    one = sum(
-        int(row["judgments"]) for row in rows(browser, project, "order", annotator=number) if row["by"] == "position"
+    everybody, one = (
+        sum(int(row["judgments"]) for row in rows(lead_client, project, "order", **query) if row["by"] == "position")
+        for query in ({}, {"annotator": number})
     )
     assert 0 < one < everybody == 10
 
 
-def test_programs_can_be_left_out_only_where_people_judge_too(browser: Client, project: Project) -> None:
-    assert "with simulated annotators" not in get(browser, project, "rank").content.decode()
+def test_programs_can_be_left_out_only_where_people_judge_too(lead_client: Client, project: Project) -> None:
+    assert "with simulated annotators" not in get(lead_client, project, "rank").content.decode()
     person = factories.annotator(project, is_simulated=True)
     assignment = factories.AssignmentFactory(
         batch=factories.BatchFactory(query__project=project, pairs=1), annotator=person
     )
     factories.JudgmentFactory(assignment=assignment, source="simulated")
     assignment.batch.pairs.update(state="settled", relevance=0)
-    page = get(browser, project, "rank").content.decode()
+    page = get(lead_client, project, "rank").content.decode()
     assert "with simulated annotators" in page
     assert "3 settled pairs" in page
-    assert "4 settled pairs" in get(browser, project, "rank", simulated="on").content.decode()
+    assert "4 settled pairs" in get(lead_client, project, "rank", simulated="on").content.decode()
 
 
-def test_a_text_that_looks_like_a_formula_is_none_in_a_file(browser: Client, project: Project) -> None:
+def test_a_text_that_looks_like_a_formula_is_none_in_a_file(lead_client: Client, project: Project) -> None:
     project.queries.filter(split="val").update(text="=HYPERLINK(1)")
-    assert {row["text"] for row in rows(browser, project, "cases", split="val")} == {"'=HYPERLINK(1)"}
+    assert {row["text"] for row in rows(lead_client, project, "cases", split="val")} == {"'=HYPERLINK(1)"}

@@ -26,9 +26,6 @@ def test_groups_by_hand() -> None:
     assert relevances == {1: Relevances((3, 0, 0, 0, 0)), 2: Relevances((0, 0, 1, 0, 1))}
     assert list(relevances) == [1, 2]
     assert (relevances[2].n, relevances[2].mean, relevances[2].deviation) == (2, 3.0, 1.0)
-
-
-def test_nothing_has_no_mean() -> None:
     nothing = Relevances((0,) * 5)
     assert (nothing.n, nothing.mean, nothing.deviation) == (0, None, None)
 
@@ -57,11 +54,8 @@ def test_the_longer_it_takes_the_coarser_it_is_drawn(last: date, unit: Unit) -> 
 def test_periods_begin_on_mondays_and_on_the_first() -> None:
     assert Unit.WEEK.first_of(DAY) == date(2026, 3, 2)
     assert Unit.MONTH.first_of(DAY) == date(2026, 3, 1)
-    assert [unit.next_of(date(2026, 12, 1)) for unit in Unit] == [
-        date(2026, 12, 2),
-        date(2026, 12, 8),
-        date(2027, 1, 1),
-    ]
+    ends = [date(2026, 12, 2), date(2026, 12, 8), date(2027, 1, 1)]
+    assert [unit.next_of(date(2026, 12, 1)) for unit in Unit] == ends
 
 
 def test_agreement_of_a_period_by_hand() -> None:
@@ -76,12 +70,8 @@ def test_time_has_no_gaps() -> None:
     rows = [(DAY, 1, 1, 2), (date(2026, 3, 7), 0, 4, 1), (date(2026, 3, 7), 2, 3, 1)]
     unit, periods = agreement_over_time(rows)
     assert unit is Unit.DAY
-    assert [(period.start.day, period.n, period.consensus) for period in periods] == [
-        (4, 2, 1.0),
-        (5, 0, None),
-        (6, 0, None),
-        (7, 2, 0.5),
-    ]
+    days = [(period.start.day, period.n, period.consensus) for period in periods]
+    assert days == [(4, 2, 1.0), (5, 0, None), (6, 0, None), (7, 2, 0.5)]
     assert agreement_over_time([]) == (Unit.DAY, [])
 
 

@@ -58,15 +58,10 @@ def test_equal_to_plain_python() -> None:
 
 def test_undefined_values_are_none() -> None:
     batch = BatchFactory(pairs=2)
-    assignment = take(batch)
-    pairs = [assignment.batch.pairs.get(pk=pk) for pk in assignment.pair_ids]
-    for pair in pairs:
-        give(assignment, pair, 3)
-    finish(assignment)
+    person = judge(batch, [3, 3]).annotator
     assert [e[3:] for e in report(batch.project).by_position] == [(None, None), (None, None)]
     judge(batch, [2, 2])
-    alone = report(batch.project, annotator_id=assignment.annotator_id)
-    assert [e[3:] for e in alone.by_position] == [(1.0, None), (1.0, None)]
+    assert [e[3:] for e in report(batch.project, annotator_id=person.pk).by_position] == [(1.0, None), (1.0, None)]
 
 
 def test_open_work_and_programs_are_left_out() -> None:

@@ -32,7 +32,7 @@ from judging.review.selectors import annotator_numbers
 from judging.work.services.batches import batch_advance
 from tests import factories
 from tests.benchmarks.real_file import needs_real_file
-from tests.judging.play import finish, grade, judge, judge_round, pairs_of, take
+from tests.judging.play import finish, grade, judge, judge_round, take
 
 pytestmark = pytest.mark.django_db
 
@@ -135,17 +135,6 @@ def test_filters() -> None:
     assert [total(), total(pilot=True), total(simulated=False)] == [2, 3, 2]
     assert [total(split=split, pilot=True) for split in ("val", "test", "train")] == [1, 2, 0]
     assert [total(query_set_id=named_set.pk, pilot=pilot) for pilot in (True, False)] == [1, 0]
-
-
-def test_pairs_that_programs_graded_can_be_left_out() -> None:
-    batch = factories.BatchFactory(pairs=2)
-    one, two = pairs_of(batch)
-    assignment = factories.AssignmentFactory(batch=batch)
-    factories.JudgmentFactory(assignment=assignment, pair=one, source="simulated")
-    factories.JudgmentFactory(assignment=assignment, pair=two, source="person")
-    batch.pairs.update(state="settled", relevance=3)
-    counts = [relevance_counted(Scope(batch.project_id, simulated=simulated)).n for simulated in (True, False)]
-    assert counts == [2, 1]
 
 
 class TestCases:

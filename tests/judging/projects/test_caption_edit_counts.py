@@ -17,11 +17,6 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 
 
 @pytest.fixture
-def project() -> Project:
-    return ProjectFactory()  # type: ignore[no-any-return]
-
-
-@pytest.fixture
 def person(project: Project) -> User:
     return lead(project)
 
@@ -67,10 +62,11 @@ class TestCandidates:
         assert change.changed_at == caption_row.text_changed_at is not None
         assert edit_counts(project)._asdict() == {"frozen": 1, "stale": 0, "queries": 0}
         candidates_rank(project_id=project.pk)
+        assert candidates_request(project=project, actor=person) == 0
         assert rows() == before
         assert list(Query.objects.order_by("pk").values_list("text", flat=True)) == texts
 
-    def test_one_before_freezing_says_that_the_ranking_is_stale(
+    def test_one_before_freezing_makes_the_ranking_stale(
         self, project: Project, person: User, messages: Messages
     ) -> None:
         caption_row = reviewed(project, person, "Ross waves")
@@ -85,19 +81,6 @@ class TestCandidates:
         candidate = query.candidates.get()
         assert (candidate.similarity, candidate.wordings) == (1.0, {str(caption_row.pk): query.text})
         assert AuditEvent.objects.get(action="candidates.rank").data == {"queries": 1}
-
-    def test_ranking_again_leaves_frozen_candidates_alone(
-        self, project: Project, person: User, messages: Messages
-    ) -> None:
-        caption_row = reviewed(project, person, "Ross waves")
-        QueryFactory(project=project)
-        candidates_rank(project_id=project.pk)
-        batches_open(project_id=project.pk)
-        before = rows()
-        edit(project, person, caption_row, "A man waves")
-        with messages():
-            assert candidates_request(project=project, actor=person) == 0
-        assert rows() == before
 
     def test_a_caption_back_in_review_serves_no_more(self, project: Project, person: User) -> None:
         reviewed(project, person, "Ross waves")
@@ -115,12 +98,6 @@ class TestCandidates:
         assert Candidate.objects.get().wordings == {str(one.pk): "A man waves", str(other.pk): "He waves"}
         Caption.objects.filter(pk=other.pk).update(text="She waves")
         assert [change.before for change in caption_edits(project)] == ["He waves"]
-
-    def test_another_project_learns_nothing(self, project: Project) -> None:
-        one = caption(project, "A man waves")
-        QueryFactory(project=project)
-        candidates_rank(project_id=project.pk)
-        Caption.objects.filter(pk=one.pk).update(text="She waves")
         assert caption_edits(ProjectFactory(corpus=project.dataset.corpus)) == []
 
 

@@ -70,42 +70,22 @@ class TestOverTheSameCorpus:
         assert list(guideline.examples.values_list("grade", "query_text")) == [(3, "A man sits")]
         assert project.gate_questions.count() == 2
         assert (project.dataset.similarity, project.registration_is_open) == ("bow", False)
-
-    def test_people_and_work_stay(self, source: Project) -> None:
-        person = UserFactory()
-        project = copied(source, with_queries=True, leads=[person])
-        assert [(member.user, member.role) for member in project.memberships.all()] == [(person, "lead")]
-        assert not project.batches.exists()
-        assert not project.queries.filter(candidates__isnull=False).exists()
-
-    def test_queries_only_when_requested(self, source: Project) -> None:
-        project = copied(source)
         assert not (project.queries.exists() or project.query_sets.exists() or project.known_pairs.exists())
 
     def test_queries_with_their_sets_and_the_tutorial(self, source: Project) -> None:
-        project = copied(source, with_queries=True)
+        person = UserFactory()
+        project = copied(source, with_queries=True, actor=person, leads=[person])
+        assert [(member.user, member.role) for member in project.memberships.all()] == [(person, "lead")]
+        assert not (project.batches.exists() or project.queries.filter(candidates__isnull=False).exists())
         fields = ("number", "text", "split", "caption", "query_set__name", "judged_as__number")
         assert set(project.queries.values_list(*fields)) == set(source.queries.values_list(*fields))
         assert not project.queries.exclude(judged_as__project=project).filter(judged_as__isnull=False).exists()
-        (query_set,) = project.query_sets.values("name", "priority", "is_pilot", "is_paused", "project")
-        assert query_set == {
-            "name": "first",
-            "priority": 1,
-            "is_pilot": True,
-            "is_paused": False,
-            "project": project.pk,
-        }
+        (query_set,) = project.query_sets.values_list("name", "priority", "is_pilot", "is_paused")
+        assert query_set == ("first", 1, True, False)
         pair = project.known_pairs.get()
-        assert (pair.query.project, pair.truth, pair.explanation, pair.tutorial_position) == (
-            project,
-            2,
-            "half of it",
-            1,
-        )
-
-    def test_written_down(self, source: Project) -> None:
-        person = UserFactory()
-        event = copied(source, with_queries=True, actor=person).audit_events.get(action="project.copy")
+        assert (pair.query.project, pair.truth) == (project, 2)
+        assert (pair.explanation, pair.tutorial_position) == ("half of it", 1)
+        event = project.audit_events.get(action="project.copy")
         assert (event.actor, event.data["source"]) == (person, str(source.uuid))
         texts = ["policy version 2", "guideline version 2", "gate questions 2", "queries 4", "training pairs 1"]
         assert event.data["copied"] == texts

@@ -9,41 +9,18 @@ from zipfile import ZipFile
 
 import pytest
 from django.test import Client
-from django.urls import reverse
 
 from accounts.models import Project
 from annotation.models import ProjectCorpus
 from core.models import AuditEvent, Job
 from judging.models import Batch, Release
+from judging.work.services.batches import batch_advance
 from tests.conftest import Messages
-from tests.factories import (
-    AssignmentFactory,
-    BatchFactory,
-    CandidateFactory,
-    CaptionFactory,
-    MomentFactory,
-    ProjectFactory,
-    QueryFactory,
-    lead,
-)
-from tests.judging.play import grade, judge, judge_round
+from tests.factories import BatchFactory, CandidateFactory, CaptionFactory, MomentFactory, QueryFactory
+from tests.judging.play import finish, grade, judge, judge_round, take
+from tests.judging.views.acts import url
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def project() -> Project:
-    return ProjectFactory()  # type: ignore[no-any-return]
-
-
-@pytest.fixture
-def browser(client: Client, project: Project) -> Client:
-    client.force_login(lead(project))
-    return client
-
-
-def url(name: str, row: object) -> str:
-    return reverse(f"judging:{name}", args=[row.uuid])  # type: ignore[attr-defined]
 
 
 def finished_batch(project: Project, value: int = 2, pairs: int = 2) -> Batch:
@@ -53,7 +30,7 @@ def finished_batch(project: Project, value: int = 2, pairs: int = 2) -> Batch:
 
 
 class TestQueries:
-    def test_search_and_state(self, browser: Client, project: Project) -> None:
+    def test_search_and_state(self, lead_client: Client, project: Project) -> None:
         open_one = BatchFactory(query__project=project, query__text="A woman opens a door")
         done_one = BatchFactory(query__project=project, query__text="A man closes a door", state="done")
         elsewhere = BatchFactory(query__text="A door elsewhere")
@@ -62,154 +39,123 @@ class TestQueries:
             ("?q=woman", [open_one]),
             ("?q=DOOR", [open_one, done_one]),
             ("?state=done", [done_one]),
-            ("?state=nonsense", [open_one, done_one]),
+            ("?state=nonsense&page=none", [open_one, done_one]),
             ("?q=window", []),
         ):
-            page = browser.get(url("queries", project) + query_string).content.decode()
+            page = lead_client.get(url("queries", project) + query_string).content.decode()
             batches = [batch for batch in (open_one, done_one, elsewhere) if url("batch", batch) in page]
             assert batches == expected_batches, query_string
 
-    def test_pages(self, browser: Client, project: Project) -> None:
-        for _ in range(51):
-            BatchFactory(query__project=project, pairs=0)
-        assert "1 of 2" in browser.get(url("queries", project)).content.decode()
-        assert "2 of 2" in browser.get(url("queries", project) + "?page=2").content.decode()
-        assert browser.get(url("queries", project) + "?page=none").status_code == 200
-
     def test_number_of_database_queries_is_fixed(  # type: ignore[no-untyped-def]
-        self, browser: Client, project: Project, django_assert_max_num_queries
+        self, lead_client: Client, project: Project, django_assert_max_num_queries
     ) -> None:
         for _ in range(12):
             finished_batch(project, pairs=1)
         with django_assert_max_num_queries(17):
-            browser.get(url("queries", project))
+            lead_client.get(url("queries", project))
 
-    def test_rank_and_open(self, browser: Client, project: Project, messages: Messages, encoder: object) -> None:
+    def test_rank_and_open(self, lead_client: Client, project: Project, messages: Messages, encoder: object) -> None:
         query = QueryFactory(project=project)
         CandidateFactory(query=query)
-        assert "no batch yet" in browser.get(url("queries", project)).content.decode()
+        assert "no batch yet" in lead_client.get(url("queries", project)).content.decode()
         with messages():
-            answer = browser.post(url("batches-open", project))
+            answer = lead_client.post(url("batches-open", project))
         assert answer.headers["Location"] == url("queries", project)
         assert query.batches.count() == 1
-        assert "no batch yet" not in browser.get(url("queries", project)).content.decode()
+        assert "no batch yet" not in lead_client.get(url("queries", project)).content.decode()
         assert AuditEvent.objects.filter(project=project, action="batches.open").exists()
 
     def test_the_similarity_is_chosen_and_shown(
-        self, browser: Client, project: Project, messages: Messages, encoder: object
+        self, lead_client: Client, project: Project, messages: Messages, encoder: object
     ) -> None:
         query = QueryFactory(project=project, text="a dog")
         CaptionFactory(moment=MomentFactory(video__corpus=project.dataset.corpus), text="A dog barks.")
         with messages():
-            browser.post(url("batches-open", project), {"similarity": "bow"})
+            lead_client.post(url("batches-open", project), {"similarity": "bow"})
         assert query.candidates.get().similarity == 0.5
-        page = browser.get(url("queries", project)).content.decode()
+        page = lead_client.get(url("queries", project)).content.decode()
         assert "Candidates ranked by <b>bow</b> (version 1; texts clean; 326 stop words" in page
 
     def test_a_corpus_without_videos_is_ranked_and_nothing_opens(
-        self, browser: Client, project: Project, messages: Messages, encoder: object
+        self, lead_client: Client, project: Project, messages: Messages, encoder: object
     ) -> None:
         QueryFactory(project=project, text="a dog", number=7, split="val")
         moment = MomentFactory(
             video__corpus=project.dataset.corpus, video__name="alpha", start_s=1, end_s=2, uncut=True
         )
         CaptionFactory(moment=moment, text="=A dog barks.")
-        page = browser.get(url("queries", project)).content.decode()
+        page = lead_client.get(url("queries", project)).content.decode()
         assert "The corpus has no videos" in page
         assert "Rank candidates and open batches" not in page
         with messages():
-            browser.post(url("candidates-rank", project), {"similarity": "bow"})
+            lead_client.post(url("candidates-rank", project), {"similarity": "bow"})
         assert not Batch.objects.exists()
-        answer = browser.get(url("candidates-csv", project))
+        answer = lead_client.get(url("candidates-csv", project))
         header, row = csv.reader(b"".join(answer.streaming_content).decode().splitlines())
-        assert "All candidates as CSV</a> <small>1 row</small>" in browser.get(url("queries", project)).content.decode()
+        assert (
+            "All candidates as CSV</a> <small>1 row</small>"
+            in lead_client.get(url("queries", project)).content.decode()
+        )
         columns = "query_id,split,query,rank,similarity,source,video_name,start,end,captions,measure"
         assert header == columns.split(",")
         assert row == ["7", "val", "a dog", "1", "0.5", "similarity", "alpha", "1.0", "2.0", "'=A dog barks.", "bow"]
 
     def test_a_similarity_that_is_not_offered_or_not_here(
-        self, browser: Client, project: Project, tmp_path: Path, settings: Any
+        self, lead_client: Client, project: Project, tmp_path: Path, settings: Any
     ) -> None:
         settings.MOMENTJUDGE_VAR = tmp_path
         QueryFactory(project=project)
         for name, message in (("/etc", "Choose one of the similarities"), ("pos", "install_wordnet")):
-            answer = browser.post(url("batches-open", project), {"similarity": name}, follow=True)
+            answer = lead_client.post(url("batches-open", project), {"similarity": name}, follow=True)
             assert message in answer.content.decode()
+        page = lead_client.get(url("queries", project)).content.decode()
+        assert '<option value="pos" disabled>pos: verbs and nouns (not installed)</option>' in page
+        assert '<option value="bow">bow: words</option>' in page
+        assert page.count("manage.py install_wordnet") == 1
         assert not project.jobs.exists()
         project.refresh_from_db()
         assert project.dataset.similarity == ""
 
-    def test_what_is_not_installed_cannot_be_chosen_and_is_named(
-        self, browser: Client, project: Project, tmp_path: Path, settings: Any
-    ) -> None:
-        settings.MOMENTJUDGE_VAR = tmp_path
-        QueryFactory(project=project)
-        page = browser.get(url("queries", project)).content.decode()
-        assert '<option value="pos" disabled>pos: verbs and nouns (not installed)</option>' in page
-        assert '<option value="bow">bow: words</option>' in page
-        assert page.count("manage.py install_wordnet") == 1
-
-    def test_a_ranking_that_stopped_says_why(self, browser: Client, project: Project) -> None:
+    def test_a_ranking_that_stopped_says_why(self, lead_client: Client, project: Project) -> None:
         QueryFactory(project=project)
         Job.objects.create(project=project, kind="batches", state="failed", error="The sentence model is not here.")
         ProjectCorpus.objects.filter(pk=project.pk).update(similarity="some/model")
-        page = browser.get(url("queries", project)).content.decode()
+        page = lead_client.get(url("queries", project)).content.decode()
         assert "The last ranking stopped. The sentence model is not here." in page
         assert '<option value="some/model" selected>some/model</option>' in page
 
 
-class TestBatch:
-    def test_grades_by_number_and_the_whole_history(self, browser: Client, project: Project) -> None:
-        batch = BatchFactory(query__project=project)
-        judge_round(batch, [0, 3], [4, 3])
-        judge(batch, [2])
-        page = browser.get(url("batch", batch)).content.decode()
-        assert re.findall(r'grade grade-(\d)"', page) == ["0", "4", "2", "3", "3"]
-        assert "round 2" in page
-        number = batch.assignments.first().annotator.memberships.get().number  # type: ignore[union-attr]
-        assert f'<span class="hint">{number}</span>' in page
-
-    def test_grades_that_may_still_change_are_not_shown(self, browser: Client, project: Project) -> None:
-        batch = BatchFactory(query__project=project)
-        grade(AssignmentFactory(batch=batch), [0, 3])
-        assert "grade grade-" not in browser.get(url("batch", batch)).content.decode()
-
-    def test_links_to_the_other_batch(self, browser: Client, project: Project) -> None:
-        first = finished_batch(project)
-        second = BatchFactory(query=first.query, number=2)
-        assert url("batch", second) in browser.get(url("batch", first)).content.decode()
+def test_grades_of_a_batch_by_number_and_the_whole_history(lead_client: Client, project: Project) -> None:
+    batch = BatchFactory(query__project=project)
+    second = BatchFactory(query=batch.query, number=2)
+    assert url("batch", second) in lead_client.get(url("batch", batch)).content.decode()
+    assignment = take(batch)
+    grade(assignment, [0, 3])  # that may still change
+    assert "grade grade-" not in lead_client.get(url("batch", batch)).content.decode()
+    finish(assignment)
+    judge(batch, [4, 3])
+    batch_advance(batch_id=batch.pk)
+    judge(batch, [2])
+    page = lead_client.get(url("batch", batch)).content.decode()
+    assert re.findall(r'grade grade-(\d)"', page) == ["0", "4", "2", "3", "3"]
+    assert "round 2" in page
+    number = assignment.annotator.memberships.get().number
+    assert f'<span class="hint">{number}</span>' in page
 
 
-class TestReleases:
-    def test_make_and_download(self, browser: Client, project: Project, messages: Messages, encoder: object) -> None:
-        batch = finished_batch(project)
-        for pair in batch.pairs.all():
-            CaptionFactory(moment=pair.candidate.moment)
-        browser.post(url("batch-review", batch), {"decision": "close"})
-        with messages():
-            answer = browser.post(url("release-create", project))
-        assert answer.headers["Location"] == url("releases", project)
-        release = Release.objects.get()
-        page = browser.get(url("releases", project)).content.decode()
-        assert url("release-download", release) in page
-        file = browser.get(url("release-download", release))
-        assert file.headers["Content-Disposition"] == 'attachment; filename="momentjudge-release-1.zip"'
-        with ZipFile(BytesIO(b"".join(file.streaming_content))) as archive:  # type: ignore[attr-defined]
-            assert "val.json" in archive.namelist()
-
-    def test_preparing_and_failed(self, browser: Client, project: Project) -> None:
-        Release.objects.create(project=project, version=1, state="failed", error="The disk is full")
-        Release.objects.create(project=project, version=2)
-        page = browser.get(url("releases", project)).content.decode()
-        assert "The disk is full" in page
-        assert "Preparing the files" in page
-
-
-def test_audit_shows_this_project_newest_first(browser: Client, project: Project) -> None:
-    AuditEvent.objects.create(project=project, action="first.thing", data={"why": "because"})
-    AuditEvent.objects.create(project=project, actor=lead(project), action="second.thing")
-    AuditEvent.objects.create(project=ProjectFactory(), action="other.thing")
-    page = browser.get(url("audit", project)).content.decode()
-    assert page.index("second.thing") < page.index("first.thing")
-    assert '<dt>why</dt><dd dir="auto">because</dd>' in page
-    assert "other.thing" not in page
+def test_a_release_and_its_download(lead_client: Client, project: Project, messages: Messages, encoder: object) -> None:
+    batch = finished_batch(project)
+    for pair in batch.pairs.all():
+        CaptionFactory(moment=pair.candidate.moment)
+    lead_client.post(url("batch-review", batch), {"decision": "close"})
+    with messages():
+        answer = lead_client.post(url("release-create", project))
+    assert answer.headers["Location"] == url("releases", project)
+    release = Release.objects.get()
+    Release.objects.create(project=project, version=2)
+    page = lead_client.get(url("releases", project)).content.decode()
+    assert url("release-download", release) in page and "Preparing the files" in page
+    file = lead_client.get(url("release-download", release))
+    assert file.headers["Content-Disposition"] == 'attachment; filename="momentjudge-release-1.zip"'
+    with ZipFile(BytesIO(b"".join(file.streaming_content))) as archive:  # type: ignore[attr-defined]
+        assert "val.json" in archive.namelist()

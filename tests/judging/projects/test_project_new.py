@@ -37,6 +37,8 @@ def test_whoever_makes_it_leads_it(role: object) -> None:
     person = role(ProjectFactory())  # type: ignore[operator]
     corpus = imported(person)
     assert f"over {corpus.name}" in signed_in(person).get(reverse("annotation:corpora")).content.decode()
+    page = signed_in(person).get(reverse("annotation:import", args=[CorpusImport.objects.get().uuid])).content.decode()
+    assert f"Make a project over {corpus.name}" in page and url(corpus) in page
     answer = signed_in(person).post(url(corpus), {"name": " Winter "}, follow=True)
     new_project = Project.objects.get(name="Winter")
     assert answer.redirect_chain[-1][0] == reverse("annotation:corpus", args=[new_project.uuid])
@@ -45,32 +47,19 @@ def test_whoever_makes_it_leads_it(role: object) -> None:
     assert new_project.audit_events.get(action="project.create").actor == person
 
 
-def test_the_import_leads_on_to_it() -> None:
-    person = lead(ProjectFactory())
-    corpus = imported(person)
-    page = signed_in(person).get(reverse("annotation:import", args=[CorpusImport.objects.get().uuid])).content.decode()
-    assert f"Make a project over {corpus.name}" in page and url(corpus) in page
-
-
 def test_only_over_a_corpus_within_reach() -> None:
     mine = ProjectFactory()
     person, placeholder = lead(mine), ProjectFactory(corpus__is_placeholder=True)
-    of_others = [
-        imported(lead(ProjectFactory())),
-        ProjectFactory().dataset.corpus,
-        CorpusFactory(),
-        placeholder.dataset.corpus,
-    ]
+    of_others = [imported(lead(ProjectFactory())), CorpusFactory()]
+    of_others += [ProjectFactory().dataset.corpus, placeholder.dataset.corpus]
     assert {signed_in(person).post(url(corpus), {"name": "x"}).status_code for corpus in of_others} == {404}
     assert signed_in(person).get(reverse("judging:project-new", args=[uuid4()])).status_code == 404
     for stranger in (annotator(mine), UserFactory()):
         assert signed_in(stranger).post(url(mine.dataset.corpus), {"name": "x"}).status_code == 403
     assert not Project.objects.filter(name="x").exists()
-    assert (
-        Client().post(url(mine.dataset.corpus)).headers["Location"]
-        == f"{reverse('login')}?next={url(mine.dataset.corpus)}"
-    )
-    assert signed_in(person, enforce_csrf_checks=True).post(url(mine.dataset.corpus), {"name": "x"}).status_code == 403
+    address = url(mine.dataset.corpus)
+    assert Client().post(address).headers["Location"] == f"{reverse('login')}?next={address}"
+    assert signed_in(person, enforce_csrf_checks=True).post(address, {"name": "x"}).status_code == 403
 
 
 def test_a_corpus_of_an_import_is_its_owners_until_others_have_a_project_over_it() -> None:
@@ -82,11 +71,12 @@ def test_a_corpus_of_an_import_is_its_owners_until_others_have_a_project_over_it
     assert [may_import_into(actor=person, corpus_name=corpus.name) for person in (owner, other)] == [False, True]
 
 
-@pytest.mark.parametrize(("name", "status", "words"), [("", 422, "Name the project."), (" taken", 409, "already")])
-def test_a_name_that_cannot_be(name: str, status: int, words: str) -> None:
+def test_a_name_that_cannot_be() -> None:
     project = ProjectFactory(name="taken")
-    answer = signed_in(lead(project)).post(url(project.dataset.corpus), {"name": name})
-    assert (answer.status_code, words in answer.content.decode()) == (status, True)
+    browser = signed_in(lead(project))
+    for name, status, words in (("", 422, "Name the project."), (" taken", 409, "already")):
+        answer = browser.post(url(project.dataset.corpus), {"name": name})
+        assert (answer.status_code, words in answer.content.decode()) == (status, True)
     assert Project.objects.count() == 1
 
 
@@ -114,16 +104,14 @@ class TestAsACopy:
         assert list(new_project.queries.values_list("text", flat=True)) == ["A man sits"]
         assert signed_in(person).get(reverse("annotation:splits", args=[new_project.uuid])).status_code == 200
 
-    def test_not_of_a_project_of_others(self) -> None:
-        mine, other = ProjectFactory(), ProjectFactory()
-        form = {"name": "copy", "settings_of": str(other.uuid)}
-        answer = signed_in(lead(mine)).post(url(mine.dataset.corpus), form)
-        assert (answer.status_code, other.name in answer.content.decode()) == (422, False)
-
-    def test_no_queries_from_another_corpus_or_of_nobody(self) -> None:
+    def test_not_of_others_nor_queries_of_another_corpus_or_of_nobody(self) -> None:
         mine, elsewhere = ProjectFactory(), ProjectFactory()
         person = lead(mine)
         elsewhere.memberships.create(user=person, role="lead")
+        of_others = ProjectFactory()
+        form = {"name": "copy", "settings_of": str(of_others.uuid)}
+        answer = signed_in(person).post(url(mine.dataset.corpus), form)
+        assert (answer.status_code, of_others.name in answer.content.decode()) == (422, False)
         for source in ("", str(elsewhere.uuid)):
             form = {"name": "copy", "settings_of": source, "with_queries": "on"}
             answer = signed_in(person).post(url(mine.dataset.corpus), form)

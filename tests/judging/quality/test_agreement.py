@@ -2,7 +2,6 @@
 
 import json
 import random
-import time
 import warnings
 from collections import Counter
 from collections.abc import Sequence
@@ -179,14 +178,7 @@ def test_resamples_without_kappa_are_left_out_and_counted() -> None:
     assert 300 < interval.undefined < 420
 
 
-@pytest.mark.parametrize(
-    ("a", "b"),
-    [
-        ([], []),
-        ([2] * 30, [2] * 30),
-        (noisy(FEWEST_PAIRS - 1, seed=1)),
-    ],
-)
+@pytest.mark.parametrize(("a", "b"), [([], []), ([2] * 30, [2] * 30), (noisy(FEWEST_PAIRS - 1, seed=1))])
 def test_no_interval_without_enough_to_draw_from(a: list[int], b: list[int]) -> None:
     assert kappa_interval(a, b, Weights.LINEAR, seed=1) is None
 
@@ -212,31 +204,12 @@ def test_kappas_go_through_json_and_back() -> None:
         assert result[weights] == expected_values
 
 
-def test_kappas_without_a_value_stay_without_one() -> None:
-    result = kappas([1, 1], [1, 1], seed=2)
-    nothing = {"value": None, "interval": None}
-    assert result == {"n": 2, "unweighted": nothing, "linear": nothing, "quadratic": nothing}
-
-
-def test_an_exam_of_23_has_its_intervals_in_a_moment() -> None:
-    exams = [noisy(100, seed=seed) for seed in range(23)]
-    start = time.process_time()
-    for a, b in exams:
-        for weights in Weights:
-            assert kappa_interval(a, b, weights, seed=1)
-    assert time.process_time() - start < 2
-
-
 PARTNERS = {7: {"a": 0, "b": 1, "c": 0, "d": 1}, 3: {"a": 0, "b": 1, "c": 1, "d": 1}, 9: {"a": 0, "z": 4}, 5: {"y": 1}}
 
 
 def test_pairwise_by_hand() -> None:
     """7 and 3 agree on 3 of 4 with a chance of 1/2; 9 shares one grade with each, without a kappa; 5 shares nothing."""
-    assert partner_kappas(PARTNERS, Weights.UNWEIGHTED) == {
-        (7, 3): pytest.approx(0.5),
-        (7, 9): None,
-        (3, 9): None,
-    }
+    assert partner_kappas(PARTNERS, Weights.UNWEIGHTED) == {(7, 3): pytest.approx(0.5), (7, 9): None, (3, 9): None}
     by_annotator, cohort = mean_pairwise_kappa(PARTNERS, Weights.UNWEIGHTED)
     assert by_annotator == {
         7: (pytest.approx(0.5), 1, 1),
@@ -328,11 +301,3 @@ def test_alpha_equals_the_package_on_a_table_of_people_and_items() -> None:
 def test_alpha_refuses_what_is_no_grade() -> None:
     with pytest.raises(ValueError, match="from 0 to 4"):
         krippendorff_alpha([[1, 5]])
-
-
-def test_alpha_of_a_whole_project_takes_a_second() -> None:
-    chance = random.Random(1)
-    ratings = [[chance.randrange(5) for _ in range(chance.choice((2, 2, 2, 3)))] for _ in range(100_000)]
-    start = time.process_time()
-    assert krippendorff_alpha(ratings) == pytest.approx(0.0, abs=0.01)
-    assert time.process_time() - start < 1

@@ -14,7 +14,7 @@ from judging.quality.selectors import gold_counts
 from judging.work.selectors.assignments import final_grades, given_in, preview_visible_to, work_done
 from judging.work.services.assignments import assignment_finish, assignment_return, assignment_take
 from judging.work.services.batches import batch_advance
-from tests.factories import NOW, BatchFactory, CandidateFactory, PairFactory, QueryFactory, annotator
+from tests.factories import NOW, BatchFactory, QueryFactory, annotator
 from tests.judging.play import flag, give, judge, key_of, pairs_by_rank
 
 pytestmark = pytest.mark.django_db
@@ -41,10 +41,13 @@ def second_round(pairs: int, far_apart: int) -> Batch:
     return batch
 
 
+def batch_of(project: Project, pairs: int) -> Batch:
+    batch: Batch = BatchFactory(query=QueryFactory(project=project), pairs=pairs)
+    return batch
+
+
 def finished(project: Project, pairs: int = BATCH_LEAST) -> Batch:
-    batch: Batch = BatchFactory(query=QueryFactory(project=project), pairs=0)
-    for rank in range(1, pairs + 2):
-        PairFactory(batch=batch, candidate=CandidateFactory(query=batch.query, rank=rank))
+    batch = batch_of(project, pairs + 1)
     judge(batch, [3] * pairs + [2])
     judge(batch, [3] * pairs + [3])
     batch_advance(batch_id=batch.pk)
@@ -56,15 +59,12 @@ def finished(project: Project, pairs: int = BATCH_LEAST) -> Batch:
 class TestSecondRound:
     def test_settled_pairs_of_the_batch_are_mixed_in(self) -> None:
         batch = second_round(pairs=8, far_apart=4)
+        assert next_of(batch.project, annotator(batch.project)).gold_ids == []  # without a rate
         gold_in_force(batch.project, 50)
         assignment = next_of(batch.project, annotator(batch.project))
         gold = Pair.objects.filter(pk__in=assignment.gold_ids)
         assert len(assignment.pair_ids) == 6 and len(assignment.gold_ids) == 2
         assert set(gold.values_list("state", flat=True)) == {"settled"}
-
-    def test_none_without_a_rate(self) -> None:
-        batch = second_round(pairs=8, far_apart=4)
-        assert next_of(batch.project, annotator(batch.project)).gold_ids == []
 
     def test_pairs_settled_with_different_grades_are_not_known(self) -> None:
         batch: Batch = BatchFactory(pairs=4)
@@ -106,14 +106,13 @@ class TestWholeBatch:
         project = batch.project
         person = annotator(project)
         for _ in range(4):
-            judge(batch_of_ten(project), [1] * BATCH_LEAST, person)
+            judge(batch_of(project, BATCH_LEAST), [1] * BATCH_LEAST, person)
         gold_in_force(project, 50)
-        real: Batch = BatchFactory(query=QueryFactory(project=project))
+        real = batch_of(project, 2)
         assignment = next_of(project, person)
         assert assignment.batch_id != real.pk
-        assert (
-            sorted(assignment.gold_ids) == sorted(assignment.pair_ids) and len(assignment.pair_ids) == BATCH_LEAST + 1
-        )
+        assert sorted(assignment.gold_ids) == sorted(assignment.pair_ids)
+        assert len(assignment.pair_ids) == BATCH_LEAST + 1
         for pair in pairs_by_rank(assignment):
             give(assignment, pair, 3)
         assert assignment_finish(project=project, annotator=person, now=NOW)
@@ -128,13 +127,6 @@ class TestWholeBatch:
         project = finished(BatchFactory(pairs=0).project).project
         gold_in_force(project, 50)
         assert assignment_take(project=project, annotator=annotator(project), now=NOW) is None
-
-
-def batch_of_ten(project: Project) -> Batch:
-    batch: Batch = BatchFactory(query=QueryFactory(project=project), pairs=0)
-    for rank in range(1, BATCH_LEAST + 1):
-        PairFactory(batch=batch, candidate=CandidateFactory(query=batch.query, rank=rank))
-    return batch
 
 
 class TestUnnoticed:
@@ -180,9 +172,7 @@ class TestUnnoticed:
         assert len(given_in(open_assignment)[0]) == 6
         assert final_grades(project=open_assignment.project, annotator=open_assignment.annotator).count() == 6
 
-    def test_its_clip_stays_in_sight_after_the_rest_is_given_back(
-        self, open_assignment: Assignment, gold: Pair
-    ) -> None:
+    def test_its_clip_stays_in_sight_after_the_rest_is_returned(self, open_assignment: Assignment, gold: Pair) -> None:
         give(open_assignment, gold, 2)
         assignment_return(project=open_assignment.project, annotator=open_assignment.annotator, now=NOW)
         preview = gold.candidate.moment.preview_uuid

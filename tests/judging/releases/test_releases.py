@@ -22,7 +22,7 @@ from judging.releases import files
 from judging.releases.documents import counts_of, manifest_facts
 from judging.releases.selectors import described_in_train, finished_queries, scope_of
 from judging.releases.services import release_build, release_create
-from moment_retrieval import formats, records
+from moment_retrieval import formats, records, tables
 from moment_retrieval.formats import trec
 from tests.conftest import Messages
 from tests.factories import (
@@ -150,7 +150,7 @@ def test_files_by_name_and_no_name_of_anybody_in_them(folder: Path, hand_made: H
     assert records.read_corpus(folder / "video_corpus.json").name_of(2) == "beta"
     val = formats.read_ground_truth(folder / "val.json")  # as the scorer does
     assert {query: [m.relevance for m in moments] for query, moments in val.items()} == {"10": [4, 2], "11": [4, 2]}
-    test = records.queries_of(formats.read_ground_truth(folder / "test.json"))
+    test = tables.queries_of(formats.read_ground_truth(folder / "test.json"))
     moments = [(m.video, m.start_s, m.end_s, m.relevance) for m in test[0].moments]
     assert moments == [("beta", 3.0, 30.0, 1), ("alpha", 1.0, 2.5, 0)]
 
@@ -243,7 +243,7 @@ class TestPools:
     def test_a_pooled_pair_has_no_similarity_and_names_its_runs(self, grown: Growing, tmp_path: Path) -> None:
         release = Release.objects.create(project=grown.project, version=1)
         files_of(release, tmp_path)
-        query = records.queries_of(formats.read_ground_truth(tmp_path / "val.json"))[0]
+        query = tables.queries_of(formats.read_ground_truth(tmp_path / "val.json"))[0]
         assert [(m.start_s, m.similarity, m.relevance) for m in query.moments] == [
             *[(0.0, 0.977654, 2), (10.0, 0.967654, 2)],
             (30.0, None, 3),

@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 
-from accounts.models import Project
+from accounts.models import Project, User
 from core.models import AuditEvent
 from judging.exceptions import NothingBeyond, NotPossibleNow, ReviewStands
 from judging.guidelines.services import policy_publish
@@ -22,24 +22,11 @@ from judging.review.services import review_undo, reviews_accept, reviews_decide,
 from judging.work.services.batches import batch_extend, batch_review, batches_extend
 from judging.work.services.pairs import pair_withdraw
 from tests.conftest import Messages
-from tests.factories import (
-    NOW,
-    BatchFactory,
-    CandidateFactory,
-    ProjectFactory,
-    QueryFactory,
-    annotator,
-    lead,
-)
+from tests.factories import NOW, BatchFactory, CandidateFactory, ProjectFactory, QueryFactory, annotator, lead
 from tests.judging.growing import Growing
 from tests.judging.play import give_back, take
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def project() -> Project:
-    return ProjectFactory()  # type: ignore[no-any-return]
 
 
 def waiting(project: Project, relevance: int = 0, *, beyond: int = 1) -> Batch:
@@ -91,30 +78,26 @@ class TestUndo:
 
     def test_an_extension_goes_with_its_second_batch(self, project: Project) -> None:
         batch, person = waiting(project, beyond=2), lead(project)
-        batch_review(batch=batch, extend=True, lead=person)
-        second = batch_extend(batch_id=batch.pk)
-        assert second is not None and second.pairs.count() == 2
-        review_undo(batch=batch, lead=person)
-        assert list(batch.query.batches.all()) == [batch]
-        assert batch_extend(batch_id=batch.pk) is None
-        batch_review(batch=batch, extend=True, lead=person)
-        again = batch_extend(batch_id=batch.pk)
-        assert again is not None and again.pairs.count() == 2
-
-    def test_an_extension_whose_second_batch_is_still_to_be_opened(self, project: Project) -> None:
-        batch, person = waiting(project), lead(project)
+        for _ in range(2):
+            second = self.extended(batch, person)
+            assert second.pairs.count() == 2
+            review_undo(batch=batch, lead=person)
+            assert list(batch.query.batches.all()) == [batch]
         batch_review(batch=batch, extend=True, lead=person)
         review_undo(batch=batch, lead=person)
         batches_extend()
-        assert list(batch.query.batches.all()) == [batch]
+        assert (batch_extend(batch_id=batch.pk), list(batch.query.batches.all())) == (None, [batch])
+
+    def extended(self, batch: Batch, person: User) -> Batch:
+        batch_review(batch=batch, extend=True, lead=person)
+        second = batch_extend(batch_id=batch.pk)
+        assert second is not None
+        return second
 
     @pytest.mark.parametrize("leaves", [False, True])
     def test_it_stands_once_somebody_sat_at_the_second_batch(self, project: Project, leaves: bool) -> None:
         batch, person = waiting(project), lead(project)
-        batch_review(batch=batch, extend=True, lead=person)
-        second = batch_extend(batch_id=batch.pk)
-        assert second is not None
-        assignment = take(second, annotator(project))
+        assignment = take(self.extended(batch, person), annotator(project))
         if leaves:
             give_back(assignment)
         assert not review_may_be_undone(BatchReview.objects.get())
@@ -124,10 +107,7 @@ class TestUndo:
 
     def test_it_stands_once_a_lead_has_withdrawn_a_pair_of_it(self, project: Project) -> None:
         batch, person = waiting(project), lead(project)
-        batch_review(batch=batch, extend=True, lead=person)
-        second = batch_extend(batch_id=batch.pk)
-        assert second is not None
-        pair_withdraw(pair=second.pairs.get(), lead=person, reason="black")
+        pair_withdraw(pair=self.extended(batch, person).pairs.get(), lead=person, reason="black")
         with pytest.raises(ReviewStands):
             review_undo(batch=batch, lead=person)
 
@@ -182,18 +162,17 @@ class TestAccept:
         assert decided == {high.pk: "extend", low.pk: "close", last.pk: "close"}
         assert high.query.batches.filter(number=2).exists()
         events = AuditEvent.objects.filter(project=project, actor=person, action__startswith="batch.")
-        assert {event.subject: event.action for event in events} == {
-            high.uuid: "batch.extend",
-            low.uuid: "batch.close",
-            last.uuid: "batch.close",
-        }
+        actions = {high.uuid: "batch.extend", low.uuid: "batch.close", last.uuid: "batch.close"}
+        assert {event.subject: event.action for event in events} == actions
         assert all(e.data["reason"].startswith("Accepted with 3 suggestions. The last") for e in events)
         assert not any("automatic" in event.data for event in events)
 
-    def test_what_is_not_chosen_goes_on_waiting(self, project: Project) -> None:
-        batch, other = waiting(project), waiting(project)
-        reviews_accept(project=project, lead=lead(project), choices={batch.uuid: False})
-        assert queue(project) == [other]
+    def test_only_what_is_chosen_and_of_this_project(self, project: Project) -> None:
+        batch, other, elsewhere = waiting(project), waiting(project), waiting(ProjectFactory())
+        choices = {batch.uuid: False, elsewhere.uuid: False, uuid4(): False}
+        result = reviews_accept(project=project, lead=lead(project), choices=choices)
+        assert (result.extended, result.closed, queue(project)) == (0, 1, [other])
+        assert BatchReview.objects.get().batch == batch
 
     def test_what_the_rule_says_otherwise_by_now_is_left(self, project: Project) -> None:
         batch = waiting(project, 2)
@@ -207,11 +186,6 @@ class TestAccept:
         batch_review(batch=hers, extend=False, lead=she)
         result = reviews_accept(project=project, lead=lead(project), choices={mine.uuid: False, hers.uuid: False})
         assert (result.closed, result.decided_before) == (1, [f"1 by {she.username}"])
-
-    def test_of_another_project_nothing_is_decided(self, project: Project) -> None:
-        other = waiting(ProjectFactory())
-        result = reviews_accept(project=project, lead=lead(project), choices={other.uuid: False, uuid4(): False})
-        assert (result.extended, result.closed, BatchReview.objects.exists()) == (0, 0, False)
 
     def test_as_few_statements_for_many(  # type: ignore[no-untyped-def]
         self, project: Project, django_assert_max_num_queries
@@ -235,11 +209,12 @@ class TestAutomatic:
             assert event.data["reason"].startswith("Automatic. The last 2 settled pairs average")
         assert high.query.batches.filter(number=2).exists()
 
-    def test_another_value_wakes_nobody(self, project: Project, messages: Messages) -> None:
+    def test_another_value_wakes_nobody_and_off_nothing_is_decided(self, project: Project, messages: Messages) -> None:
+        batch = waiting(project)
         with messages() as callbacks:
             policy_publish(project=project, actor=None, lease_minutes=21)
             policy_publish(project=ProjectFactory(), actor=None, extend_automatically=False)
-        assert callbacks == []
+        assert (callbacks, reviews_decide(project_id=project.pk), queue(project)) == ([], 0, [batch])
 
     def test_the_sweep_finds_what_a_lost_message_left(self, project: Project) -> None:
         waiting(project)
@@ -247,10 +222,6 @@ class TestAutomatic:
         policy_publish(project=project, actor=None, extend_automatically=True)
         reviews_sweep()
         assert (queue(project), queue(elsewhere.project)) == ([], [elsewhere])
-
-    def test_off_nothing_is_decided(self, project: Project) -> None:
-        batch = waiting(project)
-        assert (reviews_decide(project_id=project.pk), queue(project)) == (0, [batch])
 
     def test_what_a_lead_took_back_is_left_to_the_leads(self, project: Project) -> None:
         batch = waiting(project)
@@ -267,8 +238,7 @@ def test_outlooks_in_as_few_statements_for_many(  # type: ignore[no-untyped-def]
     CandidateFactory(query=QueryFactory(project=project), rank=21)
     with django_assert_num_queries(2):
         outlook_by_batch = outlooks(batches, from_mean=2.0)
-    assert [(outlook_by_batch[b.pk].suggestion.extend, outlook_by_batch[b.pk].beyond) for b in batches] == [
-        (True, 2),
-        (False, 3),
-        (False, 0),
+    suggestions = [
+        (outlook_by_batch[batch.pk].suggestion.extend, outlook_by_batch[batch.pk].beyond) for batch in batches
     ]
+    assert suggestions == [(True, 2), (False, 3), (False, 0)]

@@ -16,6 +16,7 @@ from judging.models import Assignment, Batch, Judgment, Pair
 from judging.work.rules import form_key
 from judging.work.services.assignments import assignment_take
 from tests.factories import AssignmentFactory, annotator
+from tests.judging.play import pairs_in_order
 from tests.tables import rows_of
 
 HTMX = {"HX-Request": "true"}
@@ -43,12 +44,6 @@ def take(batch: Batch, person: User | None = None) -> Assignment:
     assert assignment is not None
     assert assignment.batch_id == batch.pk
     return assignment
-
-
-def pairs_in_order(assignment: Assignment) -> list[Pair]:
-    """Return its pairs in the order shown."""
-    pairs = Pair.objects.in_bulk(assignment.pair_ids)
-    return [pairs[pair_id] for pair_id in assignment.pair_ids]
 
 
 def key(assignment: Assignment, pair: Pair, n_answers: int | None = None) -> UUID:

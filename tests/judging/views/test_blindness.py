@@ -12,7 +12,6 @@ from django.utils import timezone
 
 from accounts.models import Membership, User
 from annotation.models import Moment
-from judging.guidelines.services import Example, guideline_publish
 from judging.models import Assignment, Batch, Pair
 from judging.work.services.assignments import assignment_finish
 from judging.work.services.judgments import flag_set, judgment_submit
@@ -29,8 +28,8 @@ from tests.factories import (
     annotator,
     lead,
 )
-from tests.judging.play import grade, judge_round, pairs_of
-from tests.judging.views.acts import HEADERS, HTMX, end, form, hold, pairs_in_order, take, url
+from tests.judging.play import grade, judge_round, pairs_in_order, pairs_of
+from tests.judging.views.acts import HEADERS, HTMX, end, form, hold, take, url
 
 pytestmark = pytest.mark.django_db
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -71,14 +70,8 @@ def with_clips(batch: Batch) -> Batch:
 
 def secrets(batch: Batch) -> list[str]:
     """Whatever must not be said, as it would appear in a page."""
-    words = [
-        batch.project.name,
-        OTHERS_WORDS,
-        "Caption secret",
-        "Ross reads letter",
-        str(batch.uuid),
-        str(batch.query.uuid),
-    ]
+    words = [batch.project.name, OTHERS_WORDS, "Caption secret", "Ross reads letter", str(batch.uuid)]
+    words.append(str(batch.query.uuid))
     for pair in pairs_of(batch):
         moment, candidate = pair.candidate.moment, pair.candidate
         words += [moment.video.name, str(moment.uuid), str(moment.video.uuid), str(candidate.similarity), "1.5", "4.25"]
@@ -122,17 +115,8 @@ def walk_of_pair(client: Client, assignment: Assignment, pair: Pair) -> list[Htt
         client.get(page, headers=HTMX),
         client.post(url("heartbeat", assignment.project)),
     ]
-    assert [answer.status_code for answer in answers] == [
-        *[200] * 3,
-        206,
-        416,
-        *[422] * 3,
-        *[200] * 5,
-        *[409] * 2,
-        200,
-        200,
-        204,
-    ]
+    statuses = [*[200] * 3, 206, 416, *[422] * 3, *[200] * 5, *[409] * 2, 200, 200, 204]
+    assert [answer.status_code for answer in answers] == statuses
     return answers
 
 
@@ -237,51 +221,55 @@ def judge_round_on(batch: Batch) -> None:
     batch.refresh_from_db()
 
 
+def preview(person: User | None, moment: Moment, form: str = "preview", **headers: str) -> HttpResponse:
+    client = Client()
+    if person:
+        client.force_login(person)
+    return client.get(reverse(f"judging:{form}", args=[moment.preview_uuid]), headers=headers)
+
+
 class TestPreview:
-    def get(self, person: User | None, moment: Moment) -> HttpResponse:
-        client = Client()
-        if person:
-            client.force_login(person)
-        return client.get(reverse("judging:preview", args=[moment.preview_uuid]))
+    def statuses(self, person: User, pairs: list[Pair]) -> list[int]:
+        return [preview(person, pair.candidate.moment).status_code for pair in pairs]
 
-    def status(self, person: User | None, pair: Pair) -> int:
-        return self.get(person, pair.candidate.moment).status_code
-
-    def test_gif(self, batch: Batch) -> None:
+    @pytest.mark.parametrize(
+        ("form", "content", "kind"), [("preview", GIF, "image/gif"), ("preview-clip", CLIP, "video/mp4")]
+    )
+    def test_content(self, batch: Batch, form: str, content: bytes, kind: str) -> None:
         assignment = AssignmentFactory(batch=batch)
-        answer = self.get(assignment.annotator, pairs_of(batch)[0].candidate.moment)
-        assert b"".join(answer.streaming_content) == GIF  # type: ignore[attr-defined]
-        assert answer.headers["Content-Type"] == "image/gif"
+        answer = preview(assignment.annotator, pairs_of(batch)[0].candidate.moment, form)
+        assert b"".join(answer.streaming_content) == content  # type: ignore[attr-defined]
+        assert answer.headers["Content-Type"] == kind
         assert answer.headers["Cache-Control"].startswith("private,")
         assert "Content-Disposition" not in answer.headers
 
-    def test_who_may_watch(self, batch: Batch) -> None:
+    @pytest.mark.parametrize(
+        ("form", "headers"),
+        [
+            ("preview", {}),
+            ("preview-clip", {}),
+            ("preview-clip", {"Range": "bytes=0-1"}),
+            ("preview-clip", {"Range": "bytes=100-"}),
+        ],
+    )
+    def test_who_may_watch(self, batch: Batch, form: str, headers: dict[str, str]) -> None:
         assignment = AssignmentFactory(batch=batch)
-        pair = pairs_of(batch)[0]
-        project = batch.project
-        assert [self.status(person, pair) for person in (assignment.annotator, lead(project), admin(project))] == [
-            200
-        ] * 3
-        others = (annotator(project), MembershipFactory(role="lead").user, MembershipFactory().user)
-        assert [self.status(person, pair) for person in others] == [404] * 3
-        assert self.status(None, pair) == 302
+        moment, project = pairs_of(batch)[0].candidate.moment, batch.project
+        of_another_batch = AssignmentFactory(batch__query__project=project).annotator
+        others = (annotator(project), of_another_batch, MembershipFactory(role="lead").user, MembershipFactory().user)
+        assert [preview(person, moment, form, **headers).status_code for person in others] == [404] * 4
+        assert preview(None, moment, form, **headers).status_code == 302
+        people = (assignment.annotator, lead(project), admin(project))
+        assert {preview(person, moment, form, **headers).status_code for person in people} <= {200, 206, 416}
 
-    def test_other_pairs_of_the_same_project(self, batch: Batch) -> None:
-        assignment = AssignmentFactory(batch=batch)
-        other = BatchFactory(query__project=batch.project)
-        AssignmentFactory(batch=other)
-        assert [self.status(assignment.annotator, pair) for pair in pairs_of(other)] == [404, 404]
-
-    def test_round_2_sees_escalated_pairs_only(self, batch: Batch) -> None:
+    def test_round_2_sees_escalated_pairs_only_and_still_once_they_are_settled(self, batch: Batch) -> None:
         judge_round(batch, [0, 1, 0, 1], [4, 1, 4, 1])
         person = take(batch).annotator
-        assert [self.status(person, pair) for pair in pairs_of(batch)] == [200, 404, 200, 404]
-
-    def test_round_2_still_sees_its_own_pairs_once_they_are_settled(self, batch: Batch) -> None:
-        judge_round(batch, [0, 1, 0, 1], [4, 1, 4, 1])
+        assert self.statuses(person, pairs_of(batch)) == [200, 404, 200, 404]
+        Assignment.objects.filter(annotator=person).update(state="returned", ended_at=timezone.now())
         judge_round(batch, [4, 4], [4, 4])
-        person = batch.assignments.filter(round=2).first().annotator  # type: ignore[union-attr]
-        assert [self.status(person, pair) for pair in pairs_of(batch)] == [200, 404, 200, 404]
+        person = batch.assignments.filter(round=2, state="finished").first().annotator  # type: ignore[union-attr]
+        assert self.statuses(person, pairs_of(batch)) == [200, 404, 200, 404]
 
     @pytest.mark.parametrize("state", ["lapsed", "returned"])
     def test_who_gave_a_batch_back_sees_what_they_graded(self, batch: Batch, state: str) -> None:
@@ -289,101 +277,40 @@ class TestPreview:
         first, *_ = pairs_in_order(assignment)
         judgment_submit(annotator=assignment.annotator, pair_uuid=first.uuid, grade=1)
         end(assignment, state)
-        assert [self.status(assignment.annotator, pair) for pair in pairs_in_order(assignment)] == [200, 404, 404, 404]
+        assert self.statuses(assignment.annotator, pairs_in_order(assignment)) == [200, 404, 404, 404]
 
-    def test_examples_of_the_guideline_are_for_everybody_in_the_project(self, batch: Batch) -> None:
-        moment = MomentFactory(video__corpus=batch.project.dataset.corpus)
-        guideline_publish(
-            project=batch.project, actor=None, body="b", levels=["a"] * 5, examples=[Example(4, "q", moment.pk)]
-        )
-        assert self.get(annotator(batch.project), moment).status_code == 200
-        assert self.get(MembershipFactory().user, moment).status_code == 404
-
-    def test_a_moment_that_is_not_cut(self, batch: Batch) -> None:
-        moment = MomentFactory(video__corpus=batch.project.dataset.corpus, uncut=True)
-        assert self.get(lead(batch.project), moment).status_code == 404
-
-    def test_the_moments_own_uuid_opens_nothing(self, batch: Batch) -> None:
+    def test_what_is_not_cut_and_the_moments_own_uuid_open_nothing(self, batch: Batch) -> None:
+        corpus, person = batch.project.dataset.corpus, lead(batch.project)
+        assert preview(person, MomentFactory(video__corpus=corpus, uncut=True)).status_code == 404
+        without_clip = MomentFactory(video__corpus=corpus)
+        statuses = [preview(person, without_clip, form).status_code for form in ("preview", "preview-clip")]
+        assert statuses == [200, 404]
         moment = pairs_of(batch)[0].candidate.moment
-        client = Client()
-        client.force_login(lead(batch.project))
-        assert client.get(reverse("judging:preview", args=[moment.uuid])).status_code == 404
+        moment.preview_uuid = moment.uuid
+        assert preview(person, moment).status_code == 404
 
 
-class TestClip:
-    """The GIF's twin: the same door, and parts of it."""
-
-    def get(self, person: User | None, moment: Moment, **headers: str) -> HttpResponse:
-        client = Client()
-        if person:
-            client.force_login(person)
-        return client.get(reverse("judging:preview-clip", args=[moment.preview_uuid]), headers=headers)
-
-    def test_whole(self, batch: Batch) -> None:
-        assignment = AssignmentFactory(batch=batch)
-        answer = self.get(assignment.annotator, pairs_of(batch)[0].candidate.moment)
-        assert b"".join(answer.streaming_content) == CLIP  # type: ignore[attr-defined]
-        assert (answer.headers["Content-Type"], answer.headers["Content-Length"]) == ("video/mp4", "100")
-        assert answer.headers["Accept-Ranges"] == "bytes"
-        assert answer.headers["Cache-Control"].startswith("private,")
-        assert "Content-Disposition" not in answer.headers
-
-    @pytest.mark.parametrize(
-        ("byte_range", "part", "as_text"),
-        [
-            ("bytes=0-", CLIP, "bytes 0-99/100"),
-            ("bytes=0-1", CLIP[:2], "bytes 0-1/100"),
-            ("bytes=90-500", CLIP[90:], "bytes 90-99/100"),
-            ("bytes=-3", CLIP[-3:], "bytes 97-99/100"),
-        ],
-    )
-    def test_a_part(self, batch: Batch, byte_range: str, part: bytes, as_text: str) -> None:
-        answer = self.get(lead(batch.project), pairs_of(batch)[0].candidate.moment, Range=byte_range)
+def test_a_part_of_a_clip(batch: Batch) -> None:
+    """Which bytes a range asks for: tests/core/test_media_ranges.py."""
+    person, moment = lead(batch.project), pairs_of(batch)[0].candidate.moment
+    for byte_range, part, as_text in (
+        ("bytes=0-1", CLIP[:2], "bytes 0-1/100"),
+        ("bytes=90-500", CLIP[90:], "bytes 90-99/100"),
+    ):
+        answer = preview(person, moment, "preview-clip", Range=byte_range)
         assert (answer.status_code, answer.content) == (206, part)
         assert (answer.headers["Content-Range"], answer.headers["Content-Length"]) == (as_text, str(len(part)))
         assert (answer.headers["Content-Type"], answer.headers["Accept-Ranges"]) == ("video/mp4", "bytes")
         assert answer.headers["Cache-Control"].startswith("private,")
-
-    def test_a_part_that_is_not_there(self, batch: Batch) -> None:
-        answer = self.get(lead(batch.project), pairs_of(batch)[0].candidate.moment, Range="bytes=100-")
-        assert (answer.status_code, answer.content) == (416, b"")
-        assert answer.headers["Content-Range"] == "bytes */100"
-        assert answer.headers["Cache-Control"] == "no-store"
-
-    @pytest.mark.parametrize(
-        "headers", [{"Range": "bytes=0-1,5-6"}, {"Range": "bytes=5-2"}, {"Range": "bytes=0-1", "If-Range": '"v1"'}]
-    )
-    def test_what_is_no_single_part_gets_the_whole(self, batch: Batch, headers: dict[str, str]) -> None:
-        answer = self.get(lead(batch.project), pairs_of(batch)[0].candidate.moment, **headers)
+    answer = preview(person, moment, "preview-clip", Range="bytes=100-")
+    assert (answer.status_code, answer.content) == (416, b"")
+    assert (answer.headers["Content-Range"], answer.headers["Cache-Control"]) == ("bytes */100", "no-store")
+    for headers in ({"Range": "bytes=0-1,5-6"}, {"Range": "bytes=0-1", "If-Range": '"v1"'}):
+        answer = preview(person, moment, "preview-clip", **headers)
         assert (answer.status_code, b"".join(answer.streaming_content)) == (200, CLIP)  # type: ignore[attr-defined]
-
-    def test_head(self, batch: Batch) -> None:
-        client = Client()
-        client.force_login(lead(batch.project))
-        url = reverse("judging:preview-clip", args=[pairs_of(batch)[0].candidate.moment.preview_uuid])
-        answer = client.head(url, headers={"Range": "bytes=0-1"})
-        assert (answer.status_code, answer.headers["Content-Length"]) == (200, "100")
-
-    def test_who_may_watch(self, batch: Batch) -> None:
-        assignment = AssignmentFactory(batch=batch)
-        moment, project = pairs_of(batch)[0].candidate.moment, batch.project
-        others = (annotator(project), MembershipFactory(role="lead").user, MembershipFactory().user)
-        for headers in ({}, {"Range": "bytes=0-1"}, {"Range": "bytes=100-"}):
-            statuses = [self.get(person, moment, **headers).status_code for person in others]
-            assert statuses == [404] * 3
-            assert self.get(None, moment, **headers).status_code == 302
-        people = (assignment.annotator, lead(project), admin(project))
-        assert [self.get(person, moment).status_code for person in people] == [200] * 3
-
-    def test_a_preview_without_an_mp4(self, batch: Batch) -> None:
-        moment = MomentFactory(video__corpus=batch.project.dataset.corpus)
-        person = lead(batch.project)
-        assert self.get(person, moment).status_code == 404
-        assert TestPreview().get(person, moment).status_code == 200
-
-
-def test_two_people_see_two_orders() -> None:
-    batch = BatchFactory(pairs=20)
-    orders = [take(batch).pair_ids for _ in range(2)]
-    assert sorted(orders[0]) == sorted(orders[1])
-    assert orders[0] != orders[1]
+        assert (answer.headers["Accept-Ranges"], answer.headers["Content-Length"]) == ("bytes", "100")
+    client = Client()
+    client.force_login(person)
+    address = reverse("judging:preview-clip", args=[moment.preview_uuid])
+    answer = client.head(address, headers={"Range": "bytes=0-1"})
+    assert (answer.status_code, answer.headers["Content-Length"]) == (200, "100")

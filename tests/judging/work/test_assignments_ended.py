@@ -36,20 +36,8 @@ class TestFinish:
             finish(assignment)
         assert state_of(assignment) == State.OPEN
 
-    def test_grades_are_final_and_the_batch_is_decided(self, messages: Messages) -> None:
-        batch = BatchFactory(pairs=3)
-        with messages():
-            judge(batch, [1, 0, 3])
-        assert outcomes(batch) == [("open", None)] * 3
-        with messages():
-            judge(batch, [2, 4, 3])
-        assert outcomes(batch) == [("settled", 2), ("escalated", None), ("settled", 3)]
-        batch.refresh_from_db()
-        assert (batch.state, batch.round, batch.free_seats, batch.begun) == ("open", 2, 2, False)
-
     def test_a_second_press_changes_nothing(self, messages: Messages) -> None:
-        batch = BatchFactory(pairs=1)
-        assignment = judge(batch, [1])
+        assignment = judge(BatchFactory(pairs=1), [1])
         with messages() as task_messages:
             assert finish(assignment, now=NOW + MINUTES) is False
         assignment.refresh_from_db()
@@ -64,29 +52,18 @@ class TestFinish:
         assert finish(assignment) is False
         assert state_of(assignment) == State.LAPSED
 
-    def test_withdrawn_pairs_need_no_grade(self) -> None:
-        assignment = AssignmentFactory()
-        withdrawn = pairs_of(assignment.batch)[1]
-        grade(assignment, [1])
+    def test_withdrawn_and_flagged_pairs_need_no_grade(self) -> None:
+        assignment = AssignmentFactory(batch__pairs=3)
+        graded, withdrawn, flagged = pairs_of(assignment.batch)
+        give(assignment, graded, 1)
         Pair.objects.filter(pk=withdrawn.pk).update(state="withdrawn", reason="withdrawn_by_lead")
-        assert finish(assignment)
-        assert state_of(assignment) == State.FINISHED
-
-    def test_a_flag_stands_for_a_grade(self) -> None:
-        assignment = AssignmentFactory()
-        graded, flagged = pairs_of(assignment.batch)
-        give(assignment, graded, 1)
-        flag(assignment, flagged)
-        assert finish(assignment)
-
-    def test_a_flag_taken_back_asks_for_a_grade_again(self) -> None:
-        assignment = AssignmentFactory()
-        graded, flagged = pairs_of(assignment.batch)
-        give(assignment, graded, 1)
         flag(assignment, flagged)
         flag_withdraw(annotator=assignment.annotator, pair_uuid=flagged.uuid, now=NOW)
         with pytest.raises(AssignmentIncomplete, match="One pair"):
             finish(assignment)
+        flag(assignment, flagged)
+        assert finish(assignment)
+        assert state_of(assignment) == State.FINISHED
 
     def test_only_what_one_holds_in_this_project(self) -> None:
         assignment, elsewhere = AssignmentFactory(), ProjectFactory()
@@ -103,7 +80,7 @@ class TestFlagged:
 
     def end_with_flag(self, assignment: Assignment) -> None:
         """Flag the first pair of the batch, grade the rest 2 and finish."""
-        flagged, *rest = pairs_of(assignment.batch)
+        flagged, *rest = pairs_by_rank(assignment)
         flag(assignment, flagged)
         for pair in rest:
             give(assignment, pair, 2)
@@ -125,12 +102,16 @@ class TestFlagged:
             finish(third)
         assert outcomes(batch) == [("settled", 3), ("settled", 2)]
 
-    def test_two_flags_withdraw(self, messages: Messages) -> None:
+    @pytest.mark.parametrize("round_number", [1, 2])
+    def test_two_flags_withdraw(self, round_number: int, messages: Messages) -> None:
         batch = BatchFactory()
+        if round_number == 2:
+            judge_round(batch, [0, 2], [4, 2])
+        before = outcomes(batch)[0]
         first, second = take(batch), take(batch)
         with messages():
             self.end_with_flag(first)
-        assert outcomes(batch)[0] == ("open", None)
+        assert outcomes(batch)[0] == before
         with messages():
             self.end_with_flag(second)
         assert outcomes(batch) == [("withdrawn", None), ("settled", 2)]
@@ -151,20 +132,7 @@ class TestFlagged:
         assert outcomes(batch) == [("withdrawn", None), ("open", None)]
         assert free_slots_of(batch) == 2
 
-    def test_a_flag_taken_back_does_not_count(self) -> None:
-        batch = BatchFactory(pairs=1)
-        (pair,) = pairs_of(batch)
-        self.end_with_flag(take(batch))
-        assignment = take(batch)
-        flag(assignment, pair)
-        flag_withdraw(annotator=assignment.annotator, pair_uuid=pair.uuid, now=NOW)
-        give(assignment, pair, 1)
-        finish(assignment)
-        assert outcomes(batch) == [("open", None)]
-
-    def test_two_people_who_flag_the_same_slot_withdraw_it_while_a_third_holds_the_other(
-        self, messages: Messages
-    ) -> None:
+    def test_two_who_flag_the_same_slot_withdraw_it_while_a_third_holds_the_other(self, messages: Messages) -> None:
         """Whoever holds the pair then needs no grade for it, and the batch closes with them."""
         batch = BatchFactory(pairs=1)
         third = take(batch)
@@ -175,15 +143,6 @@ class TestFlagged:
             assert finish(third)
         batch.refresh_from_db()
         assert batch.state == "done"
-
-    def test_escalated_pairs_are_withdrawn_too(self, messages: Messages) -> None:
-        batch = BatchFactory(pairs=1)
-        judge_round(batch, [0], [4])
-        with messages():
-            self.end_with_flag(take(batch))
-            self.end_with_flag(take(batch))
-        batch.refresh_from_db()
-        assert (outcomes(batch), batch.state) == ([("withdrawn", None)], "done")
 
 
 class TestReturn:
@@ -204,36 +163,11 @@ class TestReturn:
         project = ProjectFactory()
         person = annotator(project)
         first, second = batches(project, 2)
-        give_back(take(first, person))
-        other = take(first, annotator(project))
-        assert other.seat == 1
-        give_back(other)
-        assignment = take(second, person)
-        grade(assignment, [1, 1])
-        finish(assignment)
-        take(first, person)
-
-    def test_what_one_graded_before_giving_it_back_is_not_shown_again(self) -> None:
-        batch = BatchFactory()
-        person = annotator(batch.project)
-        assignment = take(batch, person)
-        grade(assignment, [1])
-        give_back(assignment)
-        again = take(batch, person)
-        assert (again.seat, pairs_by_rank(again)) == (assignment.seat, pairs_of(batch)[1:])
-
-    def test_with_everything_graded_it_is_like_finishing(self, messages: Messages) -> None:
-        batch = BatchFactory()
-        judge(batch, [1, 1])
-        assignment = take(batch)
-        grade(assignment, [1, 1])
-        with messages():
-            give_back(assignment)
-        assert outcomes(batch) == [("settled", 1)] * 2
-
-    def test_a_second_press_finds_nothing(self) -> None:
-        assignment = AssignmentFactory()
-        assert give_back(assignment)
-        assert give_back(assignment) is False
-        assert finish(assignment) is False
-        assert state_of(assignment) == State.RETURNED
+        given_back = take(first, person)
+        grade(given_back, [1])
+        give_back(given_back)
+        other = take(first)
+        assert other.seat == 2
+        judge(second, [1, 1], person)
+        again = take(first, person)
+        assert (again.seat, pairs_by_rank(again)) == (given_back.seat, pairs_of(first)[1:])

@@ -1,5 +1,8 @@
 """Keeping a seat by a lease, and losing it."""
 
+from collections.abc import Callable
+from datetime import datetime
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -20,28 +23,21 @@ pytestmark = pytest.mark.django_db
 
 
 class TestLease:
-    def test_a_heartbeat_starts_the_lease_anew(self) -> None:
+    def test_a_heartbeat_a_grade_and_a_flag_start_the_lease_anew(self) -> None:
         assignment = AssignmentFactory()
-        until = assignment_renew(project=assignment.project, annotator=assignment.annotator, now=NOW + 19 * MINUTES)
-        assignment.refresh_from_db()
-        assert until == assignment.expires_at == NOW + 39 * MINUTES
-
-    def test_a_grade_starts_the_lease_anew_even_one_that_changes_nothing(self) -> None:
-        assignment = AssignmentFactory()
-        for minute in (5, 10, 15):
-            give(assignment, pairs_of(assignment.batch)[0], 1, now=NOW + minute * MINUTES)
+        pair, other = pairs_of(assignment.batch)
+        person = {"annotator": assignment.annotator}
+        steps: list[Callable[[datetime], object]] = [
+            lambda now: assignment_renew(project=assignment.project, **person, now=now),
+            lambda now: give(assignment, pair, 1, now=now),
+            lambda now: give(assignment, pair, 1, now=now),  # changes nothing
+            lambda now: flag(assignment, other, now=now),
+            lambda now: flag_withdraw(**person, pair_uuid=other.uuid, now=now),
+        ]
+        for minute, step in enumerate(steps, start=5):
+            step(NOW + minute * MINUTES)
             assignment.refresh_from_db()
             assert assignment.expires_at == NOW + (minute + 20) * MINUTES
-
-    def test_so_does_a_flag_and_taking_it_back(self) -> None:
-        assignment = AssignmentFactory()
-        pair = pairs_of(assignment.batch)[0]
-        flag(assignment, pair, now=NOW + 5 * MINUTES)
-        assignment.refresh_from_db()
-        assert assignment.expires_at == NOW + 25 * MINUTES
-        flag_withdraw(annotator=assignment.annotator, pair_uuid=pair.uuid, now=NOW + 6 * MINUTES)
-        assignment.refresh_from_db()
-        assert assignment.expires_at == NOW + 26 * MINUTES
 
     def test_leaving_keeps_it_for_a_moment(self) -> None:
         assignment = AssignmentFactory()
@@ -53,9 +49,8 @@ class TestLease:
 
     def test_leaving_never_makes_it_longer(self) -> None:
         assignment = AssignmentFactory()
-        assignment_leave(
-            project=assignment.project, annotator=assignment.annotator, now=NOW + 20 * MINUTES - 30 * SECOND
-        )
+        now = NOW + 20 * MINUTES - 30 * SECOND
+        assignment_leave(project=assignment.project, annotator=assignment.annotator, now=now)
         assignment.refresh_from_db()
         assert assignment.expires_at == NOW + 20 * MINUTES
 
@@ -69,19 +64,14 @@ class TestLease:
             assignment.refresh_from_db()
             assert assignment.expires_at == NOW + 59 * SECOND + 20 * MINUTES
 
-    @pytest.mark.parametrize("state", [State.FINISHED, State.LAPSED, State.RETURNED])
-    def test_nothing_is_renewed_that_has_ended(self, state: str) -> None:
+    @pytest.mark.parametrize(
+        ("state", "now"), [(State.FINISHED, NOW), (State.LAPSED, NOW), (State.RETURNED, NOW), (State.OPEN, LATE)]
+    )
+    def test_nothing_is_renewed_that_has_ended_or_run_out(self, state: str, now: datetime) -> None:
         assignment = AssignmentFactory(state=state)
-        assignment_leave(project=assignment.project, annotator=assignment.annotator, now=NOW)
+        assignment_leave(project=assignment.project, annotator=assignment.annotator, now=now)
         with pytest.raises(LeaseLost):
-            assignment_renew(project=assignment.project, annotator=assignment.annotator, now=NOW)
-        assert Assignment.objects.get().expires_at == NOW + 20 * MINUTES
-
-    def test_what_has_run_out_is_not_renewed_even_before_the_sweep(self) -> None:
-        assignment = AssignmentFactory()
-        with pytest.raises(LeaseLost):
-            assignment_renew(project=assignment.project, annotator=assignment.annotator, now=LATE)
-        assignment_leave(project=assignment.project, annotator=assignment.annotator, now=LATE)
+            assignment_renew(project=assignment.project, annotator=assignment.annotator, now=now)
         assert Assignment.objects.get().expires_at == LATE
 
     def test_only_ones_own_of_this_project(self) -> None:
@@ -104,17 +94,13 @@ def test_only_who_asks_for_it_locks_the_assignment(lock: bool) -> None:
 
 class TestLapse:
     def test_sweep_ends_only_what_is_overdue(self) -> None:
-        overdue, running = AssignmentFactory(), AssignmentFactory(expires_at=LATE + MINUTES)
-        assert assignments_sweep(now=LATE) == 1
-        assert assignments_sweep(now=LATE) == 0
+        overdue, elsewhere = AssignmentFactory(), AssignmentFactory()
+        running = AssignmentFactory(expires_at=LATE + MINUTES)
+        assert assignments_sweep(now=LATE, project=overdue.project) == 1
+        assert (state_of(elsewhere), assignments_sweep(now=LATE), assignments_sweep(now=LATE)) == (State.OPEN, 1, 0)
         overdue.refresh_from_db()
         assert (overdue.state, overdue.ended_at, state_of(running)) == (State.LAPSED, LATE, State.OPEN)
         assert (free_slots_of(overdue.batch), free_slots_of(running.batch)) == (2, 1)
-
-    def test_sweep_of_one_project(self) -> None:
-        here, elsewhere = AssignmentFactory(), AssignmentFactory()
-        assert assignments_sweep(now=LATE, project=here.project) == 1
-        assert state_of(elsewhere) == State.OPEN
 
     def test_grades_stay_and_a_third_person_finishes_only_the_rest(self, messages: Messages) -> None:
         batch = BatchFactory(pairs=3)
@@ -139,25 +125,15 @@ class TestLapse:
         batch.refresh_from_db()
         assert batch.state == "done"
 
-    def test_the_one_who_lapsed_may_take_up_the_rest_again(self) -> None:
+    def test_the_one_who_lapsed_may_take_up_the_rest_again_and_no_more(self) -> None:
         batch = BatchFactory()
         person = annotator(batch.project)
         grade(take(batch, person), [1])
         again = take(batch, person, now=LATE)
         assert (again.seat, pairs_by_rank(again)) == (1, pairs_of(batch)[1:])
-
-    def test_one_who_lapsed_is_not_offered_the_other_slot_of_pairs_they_graded(self) -> None:
-        batch = BatchFactory()
-        person = annotator(batch.project)
-        grade(take(batch, person), [1, 1])  # all graded, not finished
-        assert assignment_take(project=batch.project, annotator=person, now=LATE) is None
-
-    def test_nor_a_slot_that_asks_for_what_they_flagged(self) -> None:
-        batch = BatchFactory(pairs=1)
-        person = annotator(batch.project)
-        flag(take(batch, person), pairs_of(batch)[0])
-        assert assignment_take(project=batch.project, annotator=person, now=LATE) is None
-        take(batch, now=LATE)
+        flag(again, pairs_of(batch)[1], now=LATE)
+        assert assignment_take(project=batch.project, annotator=person, now=LATE + 20 * MINUTES) is None
+        take(batch, now=LATE + 20 * MINUTES)
 
     def test_grades_of_an_open_assignment_decide_nothing_yet(self) -> None:
         batch = BatchFactory(pairs=1)

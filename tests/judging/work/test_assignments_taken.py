@@ -6,14 +6,14 @@ from django.test.utils import CaptureQueriesContext
 
 from judging.exceptions import NotAssigned
 from judging.guidelines.services import policy_publish
-from judging.models import Assignment, Batch, Pair
+from judging.models import Batch
 from judging.work.rules import shuffled
 from judging.work.selectors.assignments import work_waits
 from judging.work.services.assignments import assignment_take_of
 from judging.work.services.batches import batch_advance, batches_sweep
 from tests.factories import MINUTES, NOW, AssignmentFactory, BatchFactory, ProjectFactory, annotator
-from tests.judging.play import finish, give, grade, judge, judge_round, pairs_by_rank, pairs_of, take
-from tests.judging.work.acts import LATE, State, batches, escalate, free_slots_of, state_of, take_next, turns
+from tests.judging.play import give, judge, judge_round, pairs_by_rank, pairs_of, take
+from tests.judging.work.acts import State, batches, escalate, free_slots_of, take_next, turns
 
 pytestmark = pytest.mark.django_db
 
@@ -27,6 +27,11 @@ class TestTake:
         assert (assignment.state, assignment.expires_at, assignment.ended_at) == (State.OPEN, NOW + 20 * MINUTES, None)
         batch.refresh_from_db()
         assert (batch.begun, batch.free_seats) == (True, 1)
+        assert take(batch, person) == assignment
+        policy_publish(project=batch.project, actor=None, lease_minutes=3)
+        assert take(batch).expires_at == NOW + 3 * MINUTES
+        assert free_slots_of(batch) == 0
+        assert take_next(batch.project) is None
 
     def test_the_order_shown_is_saved_and_follows_from_its_seed(self) -> None:
         batch = BatchFactory(pairs=20)
@@ -36,35 +41,13 @@ class TestTake:
         assert assignment.pair_ids != by_rank
         assert take(batch).pair_ids != assignment.pair_ids
 
-    def test_lease_follows_the_policy_in_force(self) -> None:
-        batch = BatchFactory()
-        policy_publish(project=batch.project, actor=None, lease_minutes=3)
-        assert take(batch).expires_at == NOW + 3 * MINUTES
-
-    def test_a_second_press_gives_the_same_assignment(self) -> None:
-        batch = BatchFactory()
-        person = annotator(batch.project)
-        assert take(batch, person) == take(batch, person)
-        assert Assignment.objects.count() == 1
-
-    def test_both_slots_taken_leaves_nothing_for_a_third(self) -> None:
-        batch = BatchFactory()
-        take(batch)
-        take(batch)
-        assert free_slots_of(batch) == 0
-        assert take_next(batch.project) is None
-
-    def test_nothing_left_when_both_have_finished(self) -> None:
+    def test_nobody_takes_a_batch_twice_and_nothing_is_left_when_both_have_finished(self) -> None:
         batch = BatchFactory(pairs=1)
-        judge(batch, [1])
+        person = annotator(batch.project)
+        judge(batch, [1], person)
+        assert take_next(batch.project, person) is None
         judge(batch, [1])
         assert take_next(batch.project) is None
-
-    def test_nobody_takes_a_batch_twice(self) -> None:
-        batch = BatchFactory()
-        person = annotator(batch.project)
-        judge(batch, [1, 1], person)
-        assert take_next(batch.project, person) is None
 
     def test_judges_of_round_1_do_not_judge_in_round_2(self) -> None:
         batch = BatchFactory(pairs=1)
@@ -84,35 +67,12 @@ class TestTake:
         with pytest.raises(NotAssigned):
             give(assignment, settled, 1)
 
-    def test_done_batches_and_other_projects_are_not_offered(self) -> None:
-        finished_batch = BatchFactory(state="done")
-        BatchFactory()
-        assert take_next(finished_batch.project) is None
-
-    def test_a_batch_whose_pairs_are_all_withdrawn_is_not_offered(self) -> None:
-        batch = BatchFactory()
+    @pytest.mark.parametrize("batch_state", ["open", "done"])
+    def test_batches_done_or_withdrawn_and_other_projects_are_not_offered(self, batch_state: str) -> None:
+        batch = BatchFactory(state=batch_state)
         batch.pairs.update(state="withdrawn", reason="withdrawn_by_lead")
+        BatchFactory()
         assert take_next(batch.project) is None
-
-    def test_a_withdrawn_pair_is_not_assigned(self) -> None:
-        batch = BatchFactory()
-        withdrawn, other_pair = pairs_of(batch)
-        Pair.objects.filter(pk=withdrawn.pk).update(state="withdrawn", reason="withdrawn_by_lead")
-        assert pairs_by_rank(take(batch)) == [other_pair]
-
-    def test_own_history_cannot_hide_the_work_that_is_left(self) -> None:
-        project = ProjectFactory()
-        person = annotator(project)
-        for batch in batches(project, 3, pairs=1):
-            judge(batch, [1], person)
-        last = BatchFactory(query__project=project)
-        assert take(last, person).batch == last
-
-    def test_an_overdue_lease_is_ended_meanwhile(self) -> None:
-        batch = BatchFactory()
-        assignments = take(batch), take(batch)
-        assert take(batch, now=LATE).seat == 1
-        assert [state_of(assignment) for assignment in assignments] == [State.LAPSED] * 2
 
     def test_a_slot_of_a_named_batch(self) -> None:
         """As the demo takes it: never what the person knows, nothing when no seat is free."""
@@ -173,47 +133,25 @@ class TestOrder:
         for batch in (urgent, escalated, stranger_s):
             judge(batch, [1, 1], person)
 
-    def test_paused_sets_are_left_out_and_come_back(self) -> None:
-        project = ProjectFactory()
-        paused, other = batches(project, 2, pairs=1)
-        Batch.objects.filter(pk=paused.pk).update(is_paused=True, priority=1)
-        person = annotator(project)
-        judge(other, [1], person)
-        assert take_next(project, person) is None
-        assert not work_waits(project_id=project.pk, annotator_id=person.pk)
-        Batch.objects.filter(pk=paused.pk).update(is_paused=False)
-        assert work_waits(project_id=project.pk, annotator_id=person.pk)
-        take(paused, person)
-
-    def test_who_holds_a_batch_when_it_is_paused_goes_on(self) -> None:
-        batch = BatchFactory()
-        person = annotator(batch.project)
-        assignment = take(batch, person)
-        Batch.objects.update(is_paused=True)
-        assert take_next(batch.project, person) == assignment
-        grade(assignment, [1, 1])
-        assert finish(assignment)
-        assert take_next(batch.project) is None
-
     def test_work_waits_exactly_when_taking_gives_something(self) -> None:
         project = BatchFactory(pairs=1).project
+        BatchFactory(query__project=project, is_paused=True)
         people = [annotator(project) for _ in range(3)]
         for person, waits in zip(people, [True, True, False], strict=True):
             assert work_waits(project_id=project.pk, annotator_id=person.pk) == waits
             assert (take_next(project, person) is not None) == waits
 
-    @pytest.mark.parametrize("n", [2, 8])
-    def test_a_batch_that_claims_a_free_slot_is_put_right_meanwhile(self, n: int) -> None:
+    def test_batches_that_claim_a_free_slot_are_put_right_meanwhile(self) -> None:
         """However many claim it, somebody who asks gets the seat there is."""
         project = ProjectFactory()
-        wrong = batches(project, n, pairs=1)
+        wrong = batches(project, 8, pairs=1)
         for batch in wrong:
             judge(batch, [1])
             judge(batch, [1])
         (right,) = batches(project, 1)
         Batch.objects.filter(pk__in=[batch.pk for batch in wrong]).update(free_seats=2)
         take(right)
-        assert [free_slots_of(batch) for batch in wrong] == [0] * n
+        assert [free_slots_of(batch) for batch in wrong] == [0] * 8
 
     def test_a_batch_that_hides_its_slots_is_put_right_by_the_sweep(self) -> None:
         batch = BatchFactory()

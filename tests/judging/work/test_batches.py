@@ -1,9 +1,7 @@
 """Opening batches, deciding their pairs, and the lead's word on a second one."""
 
-from itertools import permutations
-
 import pytest
-from django.db import connection, transaction
+from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from annotation.models import Moment
@@ -13,7 +11,6 @@ from judging.guidelines.services import policy_publish
 from judging.models import Assignment, Batch, BatchReview
 from judging.review.selectors import review_queue
 from judging.work.services import batches
-from judging.work.services.assignments import assignments_sweep
 from judging.work.services.batches import (
     batch_advance,
     batch_create,
@@ -32,13 +29,12 @@ from tests.factories import (
     CandidateFactory,
     FlagFactory,
     MomentFactory,
-    NamedQuerySetFactory,
     ProjectFactory,
     QueryFactory,
     lead,
     triggers_asleep,
 )
-from tests.judging.play import give, grade, judge, judge_round, outcomes, pairs_of, take
+from tests.judging.play import give, give_back, grade, judge, judge_round, outcomes, pairs_of, take
 
 pytestmark = pytest.mark.django_db
 
@@ -58,54 +54,28 @@ def candidates(query: object, ranks: range) -> None:
 
 
 class TestOpen:
-    def test_twenty_then_the_rest(self) -> None:
+    def test_twenty_then_the_rest_then_none(self) -> None:
         query = QueryFactory()
         candidates(query, range(1, 24))
         first, second = batch_create(query=query, number=1), batch_create(query=query, number=2)
-        assert first is not None
-        assert second is not None
+        assert first is not None and second is not None
         assert [pair.candidate.rank for pair in pairs_of(first)] == list(range(1, 21))
         assert [pair.candidate.rank for pair in pairs_of(second)] == [21, 22, 23]
         assert (first.round, first.state, first.project) == (1, "open", query.project)
-
-    def test_again_is_the_same_batch(self) -> None:
-        query = QueryFactory()
-        candidates(query, range(1, 3))
-        assert batch_create(query=query, number=1) == batch_create(query=query, number=1)
-        assert Batch.objects.count() == 1
-
-    def test_no_candidate_no_batch(self) -> None:
-        query = QueryFactory()
-        candidates(query, range(1, 21))
-        assert batch_create(query=query, number=2) is None
+        assert (first.free_seats, first.begun) == (2, False)
+        assert batch_create(query=query, number=1) == first
 
     def test_a_moment_without_preview_is_never_handed_out(self) -> None:
         query = QueryFactory()
-        candidates(query, range(1, 4))
-        moment = query.candidates.get(rank=2).moment
-        Moment.objects.filter(pk=moment.pk).update(preview_state="failed", preview_error="gone")
-        batch = batch_create(query=query, number=1)
-        assert batch is not None
-        assert [pair.candidate.rank for pair in pairs_of(batch)] == [1, 3]
-
-    def test_no_preview_no_batch(self) -> None:
-        query = QueryFactory()
-        candidates(query, range(1, 4))
+        candidates(query, range(1, 21))
+        assert batch_create(query=query, number=2) is None
         Moment.objects.update(preview="", preview_state="missing")
         assert batch_create(query=query, number=1) is None
         assert batches_open(project_id=query.project_id) == 0
-        assert not Batch.objects.exists()
-
-    @pytest.mark.parametrize(("priority", "is_paused"), [(1, False), (-1, True)])
-    def test_it_stands_as_the_set_of_its_query(self, priority: int, is_paused: bool) -> None:
-        query = QueryFactory()
-        query.query_set = NamedQuerySetFactory(project=query.project, priority=priority, is_paused=is_paused)
-        query.save()
-        candidates(query, range(1, 3))
+        Moment.objects.filter(candidates__rank__in=[1, 3]).update(preview="a.gif", preview_state="ready")
         batch = batch_create(query=query, number=1)
         assert batch is not None
-        assert (batch.priority, batch.is_paused) == (priority, is_paused)
-        assert (batch.free_seats, batch.begun) == (2, False)
+        assert [pair.candidate.rank for pair in pairs_of(batch)] == [1, 3]
 
     def test_each_query_with_candidates_once(self) -> None:
         project = ProjectFactory()
@@ -120,18 +90,11 @@ class TestOpen:
 
 
 class TestAdvance:
-    def test_all_settled_closes_the_batch(self) -> None:
-        batch = BatchFactory()
-        judge_round(batch, [0, 3], [1, 3])
-        assert outcomes(batch) == [("settled", 1), ("settled", 3)]
-        assert batch.state == "done"
-        assert batch.done_at is not None
-
     def test_escalated_pairs_go_to_two_others(self) -> None:
         batch = BatchFactory(pairs=3)
         judge_round(batch, [0, 3, 0], [4, 3, 2])
         assert outcomes(batch) == [("escalated", None), ("settled", 3), ("escalated", None)]
-        assert (batch.state, batch.round) == ("open", 2)
+        assert (batch.state, batch.round, batch.free_seats, batch.begun) == ("open", 2, 2, False)
         judge_round(batch, [2, 4], [1, 4])
         assert outcomes(batch) == [("settled", 2), ("settled", 3), ("dropped", None)]
         assert [pair.reason for pair in pairs_of(batch)] == ["", "", "no_consensus"]
@@ -153,30 +116,26 @@ class TestAdvance:
     def test_a_decided_pair_is_not_decided_again(self) -> None:
         batch = BatchFactory()
         judge_round(batch, [0, 3], [1, 3])
+        assert (batch.state, outcomes(batch)) == ("done", [("settled", 1), ("settled", 3)])
         done_at = batch.done_at
+        assert done_at is not None
         batch_advance(batch_id=batch.pk)
         batch.refresh_from_db()
         assert batch.done_at == done_at
 
-    def test_twice_late_and_out_of_order_is_harmless(self) -> None:
-        project = ProjectFactory()
-        batches = [BatchFactory(query=QueryFactory(project=project), pairs=2) for _ in range(3)]
-        for batch in batches:
-            judge(batch, [0, 1])
-            judge(batch, [4, 1])
-        for order in permutations(range(3)):
-            with transaction.atomic():
-                for index in (*order, *order):
-                    batch_advance(batch_id=batches[index].pk)
-                for batch in batches:
-                    assert outcomes(batch) == [("escalated", None), ("settled", 1)]
-                    batch.refresh_from_db()
-                    assert batch.round == 2
-                    for _ in range(2):
-                        judge(batch, [4])
-                    batch_advance(batch_id=batch.pk)
-                    assert outcomes(batch) == [("settled", 4), ("settled", 1)]
-                transaction.set_rollback(True)
+    @pytest.mark.parametrize("second_round", [False, True])
+    def test_complete_pairs_are_decided_though_the_rest_waits(self, second_round: bool, messages: Messages) -> None:
+        """Two people hold the batch together, grade the best pair only and give the rest back."""
+        batch = BatchFactory()
+        if second_round:
+            judge_round(batch, [0, 0], [4, 4])
+        both = [take(batch), take(batch)]
+        for assignment, value in zip(both, (3, 4), strict=True):
+            grade(assignment, [value])
+        with messages():
+            for assignment in both:
+                give_back(assignment)
+        assert outcomes(batch) == [("settled", 4), ("escalated" if second_round else "open", None)]
 
     def test_withdrawn_pairs_count_as_done(self) -> None:
         batch = BatchFactory()
@@ -218,7 +177,7 @@ class TestAdvance:
         batch_advance(batch_id=batch.pk)
         assert outcomes(batch) == [("withdrawn", None), ("settled", 2)]
 
-    def test_flags_that_were_given_or_taken_back_meanwhile_do_not(self) -> None:
+    def test_flags_of_open_assignments_or_withdrawn_do_not(self) -> None:
         batch = BatchFactory(pairs=1)
         one, other = (AssignmentFactory(batch=batch, seat=slot) for slot in (1, 2))
         FlagFactory(assignment=one, withdrawn_at=NOW)
@@ -241,66 +200,35 @@ class TestAdvance:
 
 class TestReview:
     @pytest.mark.parametrize(("extend", "decision"), [(True, "extend"), (False, "close")])
-    def test_who_when_why_are_saved(self, extend: bool, decision: str) -> None:
-        batch = finished_batch(beyond=1)
+    def test_a_decision_is_saved_once_and_acted_on(self, extend: bool, decision: str, messages: Messages) -> None:
+        batch = finished_batch(pairs=20, beyond=3)
         person = lead(batch.project)
-        review = batch_review(batch=batch, extend=extend, lead=person, reason="because")
+        with messages():
+            review = batch_review(batch=batch, extend=extend, lead=person, reason="because")
         assert (review.decision, review.suggestion, review.reason) == (decision, "extend", "because")
         assert (review.decided_by, review.decided_at is not None) == (person, True)
         event = AuditEvent.objects.get(action=f"batch.{decision}")
         assert (event.project, event.actor, event.subject) == (batch.project, person, batch.uuid)
         assert event.data == {"query": batch.query.text, "suggestion": "extend", "reason": "because"}
         assert not review_queue(batch.project).exists()
-
-    def test_extending_opens_the_second_batch(self, messages: Messages) -> None:
-        batch = finished_batch(pairs=20)
-        candidates(batch.query, range(21, 24))
-        with messages():
-            batch_review(batch=batch, extend=True, lead=lead(batch.project))
-        second = batch.query.batches.get(number=2)
-        assert [pair.candidate.rank for pair in pairs_of(second)] == [21, 22, 23]
-
-    def test_closing_opens_nothing(self, messages: Messages) -> None:
-        batch = finished_batch(pairs=20)
-        candidates(batch.query, range(21, 24))
+        ranks = [pair.candidate.rank for second in batch.query.batches.filter(number=2) for pair in pairs_of(second)]
+        assert ranks == ([21, 22, 23] if extend else [])
         with messages() as task_messages:
-            batch_review(batch=batch, extend=False, lead=lead(batch.project))
-        assert (task_messages, batch.query.batches.count()) == ([], 1)
-
-    def test_the_same_word_of_the_same_lead_is_the_same_review(self, messages: Messages) -> None:
-        batch = finished_batch(beyond=1)
-        person = lead(batch.project)
-        one = batch_review(batch=batch, extend=True, lead=person)
-        with messages() as task_messages:
-            assert batch_review(batch=batch, extend=True, lead=person) == one
-        assert (task_messages, AuditEvent.objects.filter(action="batch.extend").count()) == ([], 1)
+            assert batch_review(batch=batch, extend=extend, lead=person) == review
+        assert (task_messages, AuditEvent.objects.filter(action=f"batch.{decision}").count()) == ([], 1)
 
     @pytest.mark.parametrize("first", [True, False])
-    @pytest.mark.parametrize("second", [True, False])
-    def test_another_lead_reads_who_decided(self, first: bool, second: bool) -> None:
+    def test_another_decision_reads_who_decided(self, first: bool) -> None:
         batch = finished_batch(beyond=1)
         person = lead(batch.project)
         batch_review(batch=batch, extend=first, lead=person)
-        with pytest.raises(AlreadyReviewed) as refusal:
-            batch_review(batch=batch, extend=second, lead=lead(batch.project))
-        assert refusal.value.status == 409
-        verb = "extended" if first else "closed"
-        assert str(refusal.value) == f"{person.username} {verb} this query a moment ago."
+        message = f"{person.username} {'extended' if first else 'closed'} this query a moment ago."
+        other = lead(batch.project)
+        for extend, who in ((True, other), (False, other), (not first, person)):
+            with pytest.raises(AlreadyReviewed) as refusal:
+                batch_review(batch=batch, extend=extend, lead=who)
+            assert (refusal.value.status, str(refusal.value)) == (409, message)
         assert BatchReview.objects.get().decision == ("extend" if first else "close")
-
-    def test_the_same_lead_does_not_change_their_mind_unsaid(self) -> None:
-        batch = finished_batch(beyond=1)
-        person = lead(batch.project)
-        batch_review(batch=batch, extend=False, lead=person)
-        with pytest.raises(AlreadyReviewed):
-            batch_review(batch=batch, extend=True, lead=person)
-
-    def test_who_comes_after_the_automatic_rule_reads_so(self) -> None:
-        batch = BatchFactory()
-        policy_publish(project=batch.project, actor=None, extend_automatically=True)
-        judge_round(batch, [0, 0], [0, 0])
-        with pytest.raises(AlreadyReviewed, match="The automatic rule closed this query"):
-            batch_review(batch=batch, extend=True, lead=lead(batch.project))
 
     @pytest.mark.parametrize("preview_state", ["none", "missing", "failed"])
     def test_extending_needs_candidates_that_can_be_judged(self, preview_state: str) -> None:
@@ -314,13 +242,9 @@ class TestReview:
         review = batch_review(batch=batch, extend=False, lead=lead(batch.project))
         assert (review.decision, review.suggestion) == ("close", "close")
 
-    def test_an_open_batch_is_refused(self) -> None:
-        batch = BatchFactory()
-        with pytest.raises(NotReviewable):
-            batch_review(batch=batch, extend=True, lead=lead(batch.project))
-
-    def test_a_second_batch_is_refused(self) -> None:
-        batch = BatchFactory(number=2, state="done")
+    @pytest.mark.parametrize("values", [{}, {"number": 2, "state": "done"}])
+    def test_an_open_or_a_second_batch_is_refused(self, values: dict[str, object]) -> None:
+        batch = BatchFactory(**values)
         with pytest.raises(NotReviewable):
             batch_review(batch=batch, extend=True, lead=lead(batch.project))
 
@@ -336,9 +260,7 @@ class TestReview:
 
 class TestAutomaticExtension:
     @pytest.mark.parametrize(("from_mean", "decision"), [(2.0, "extend"), (2.5, "close")])
-    def test_the_rule_decides_when_the_lead_turned_it_on(
-        self, from_mean: float, decision: str, messages: Messages
-    ) -> None:
+    def test_the_rule_decides_when_it_is_turned_on(self, from_mean: float, decision: str, messages: Messages) -> None:
         batch = BatchFactory(pairs=20)
         candidates(batch.query, range(21, 23))
         policy_publish(project=batch.project, actor=None, extend_automatically=True, extend_from_mean=from_mean)
@@ -349,24 +271,26 @@ class TestAutomaticExtension:
         assert review.reason.startswith("Automatic. The last 5 settled pairs average 2.00")
         assert batch.query.batches.filter(number=2).exists() == (decision == "extend")
         assert AuditEvent.objects.get(action=f"batch.{decision}").actor is None
+        with pytest.raises(AlreadyReviewed, match="The automatic rule"):
+            batch_review(batch=batch, extend=True, lead=lead(batch.project))
 
-    def test_off_by_default(self) -> None:
-        finished_batch()
-        assert not BatchReview.objects.exists()
-
-    def test_second_batches_are_not_reviewed(self) -> None:
-        batch = BatchFactory(number=2)
-        policy_publish(project=batch.project, actor=None, extend_automatically=True)
+    @pytest.mark.parametrize(("number", "is_on"), [(1, False), (2, True)])
+    def test_it_is_off_by_default_and_for_first_batches(self, number: int, is_on: bool) -> None:
+        batch = BatchFactory(number=number)
+        if is_on:
+            policy_publish(project=batch.project, actor=None, extend_automatically=True)
         judge_round(batch, [2, 2], [2, 2])
         assert (batch.state, BatchReview.objects.exists()) == ("done", False)
 
 
 class TestExtend:
-    def test_again_is_the_same_batch(self) -> None:
-        batch = finished_batch(pairs=20)
-        candidates(batch.query, range(21, 22))
-        batch_review(batch=batch, extend=True, lead=lead(batch.project))
-        assert batch_extend(batch_id=batch.pk) == batch_extend(batch_id=batch.pk) is not None
+    @pytest.mark.parametrize(("extend", "n_batches"), [(True, 1), (False, 0)])
+    def test_once_where_a_lead_extended_it(self, extend: bool, n_batches: int) -> None:
+        batch = finished_batch(pairs=20, beyond=1)
+        batch_review(batch=batch, extend=extend, lead=lead(batch.project))
+        batches_sweep()
+        assert batch_extend(batch_id=batch.pk) == batch_extend(batch_id=batch.pk)
+        assert batch.query.batches.filter(number=2).count() == n_batches
 
     def test_the_sweep_leaves_what_cannot_be_opened_yet(self) -> None:
         batch = finished_batch()
@@ -380,9 +304,7 @@ class TestExtend:
         batches_extend(project_id=batch.project_id)
         assert Batch.objects.filter(query=batch.query, number=2).count() == 1
 
-    def test_many_are_opened_some_at_a_time_so_that_decisions_come_in_between(
-        self, messages: Messages, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_many_are_opened_some_at_a_time(self, messages: Messages, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(batches, "EXTENDED_AT_ONCE", 2)
         for batch in [finished_batch(beyond=1) for _ in range(5)]:
             BatchReview.objects.create(batch=batch, decision="extend", suggestion="extend")
@@ -391,17 +313,6 @@ class TestExtend:
         with messages():
             batches_extend()
         assert Batch.objects.filter(number=2).count() == 5
-
-    def test_nothing_beyond_the_first(self) -> None:
-        batch = finished_batch()
-        BatchReview.objects.create(batch=batch, decision="extend", suggestion="extend")
-        assert batch_extend(batch_id=batch.pk) is None
-
-    def test_a_closed_query_is_not_extended(self) -> None:
-        batch = finished_batch(pairs=20)
-        candidates(batch.query, range(21, 22))
-        batch_review(batch=batch, extend=False, lead=lead(batch.project))
-        assert batch_extend(batch_id=batch.pk) is None
 
 
 class TestSweep:
@@ -420,25 +331,14 @@ class TestSweep:
         batch.refresh_from_db()
         assert batch.state == "done"
 
-    def test_grades_of_lapsed_assignments(self) -> None:
-        batch = BatchFactory(pairs=1)
-        for _ in range(2):
-            grade(take(batch), [3])
-        assignments_sweep(now=NOW + 20 * MINUTES)
+    def test_a_round_graded_in_part_waits_while_somebody_holds_the_rest(self) -> None:
+        batch = BatchFactory()
+        for assignment in [take(batch), take(batch)]:
+            grade(assignment, [3])
+            give_back(assignment)
+        holder = take(batch)
         batches_sweep()
-        assert outcomes(batch) == [("settled", 3)]
-
-    def test_second_batches_that_were_not_opened(self) -> None:
-        batch = finished_batch(pairs=20)
-        candidates(batch.query, range(21, 22))
-        batch_review(batch=batch, extend=True, lead=lead(batch.project))
+        assert outcomes(batch) == [("open", None)] * 2
+        give_back(holder)
         batches_sweep()
-        batches_sweep()
-        assert batch.query.batches.filter(number=2).count() == 1
-
-    def test_nothing_to_do(self) -> None:
-        batch = finished_batch()
-        BatchReview.objects.create(batch=batch, decision="extend", suggestion="extend")
-        BatchFactory()
-        batches_sweep()
-        assert Batch.objects.count() == 2
+        assert outcomes(batch) == [("settled", 3), ("open", None)]

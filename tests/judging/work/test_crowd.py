@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
+from functools import partial
 from itertools import count
 from typing import Any
 from uuid import UUID, uuid4
@@ -71,22 +72,24 @@ class Crowd:
 
     def steps(self, chance: random.Random) -> list[tuple[str, Step]]:
         """Return the steps, frequent ones repeated."""
-        often: list[Step] = [self.take, lambda person: self.grade(person, chance)]
-        rarely: list[Step] = [
-            lambda person: self.send_again(chance),
-            lambda person: self.flag(person, chance),
-            lambda person: self.take_flag_back(person, chance),
-            self.give_back,
-            self.leave,
-            self.renew,
-            lambda person: assignments_sweep(now=self.now()),
-            lambda person: batches_sweep(),
-            lambda person: batch_advance(batch_id=chance.choice(self.batches).pk),
-            lambda person: self.pause(chance),
+        often: list[tuple[str, Step]] = [("take", self.take), *[("grade", partial(self.grade, chance))] * 6]
+        often += [("finish", partial(self.call, assignment_finish))] * 3
+        return [
+            *often * 2,
+            ("again", lambda person: self.send_again(chance)),
+            ("flag", partial(self.flag, chance)),
+            ("unflag", partial(self.take_flag_back, chance)),
+            ("give back", partial(self.call, assignment_return)),
+            ("leave", partial(self.call, assignment_leave)),
+            ("renew", partial(self.call, assignment_renew)),
+            ("sweep", lambda person: assignments_sweep(now=self.now())),
+            ("sweep batches", lambda person: batches_sweep()),
+            ("advance", lambda person: batch_advance(batch_id=chance.choice(self.batches).pk)),
+            ("pause", lambda person: self.pause(chance)),
         ]
-        names = ["again", "flag", "unflag", "give back", "leave", "renew", "sweep", "sweep batches", "advance", "pause"]
-        often_named = [("take", often[0]), *[("grade", often[1])] * 6, *[("finish", self.finish)] * 3]
-        return [*often_named * 2, *zip(names, rarely, strict=True)]
+
+    def call(self, service: Callable[..., object], person: User) -> None:
+        service(project=self.project, annotator=person, now=self.now())
 
     def now(self) -> datetime:
         return NOW + next(self.ticks) * MINUTES / 2
@@ -99,7 +102,7 @@ class Crowd:
                 with transaction.atomic():  # nobody sees a batch before its pairs
                     self.batches.append(BatchFactory(query__project=self.project, pairs=PAIRS))
 
-    def grade(self, person: User, chance: random.Random) -> None:
+    def grade(self, chance: random.Random, person: User) -> None:
         assignment = self.assignment_of(person)
         if assignment is None:
             return self.take(person)
@@ -118,28 +121,16 @@ class Crowd:
             person, pair, key, grade = chance.choice(self.used)
             judgment_submit(annotator=person, pair_uuid=pair, grade=grade, key=key, now=self.now())
 
-    def flag(self, person: User, chance: random.Random) -> None:
+    def flag(self, chance: random.Random, person: User) -> None:
         assignment = self.assignment_of(person)
         if assignment is not None:
             pair_view = chance.choice(assignment.pair_views)
             flag_set(annotator=person, pair_uuid=pair_view.uuid, reason="broken", now=self.now())
 
-    def take_flag_back(self, person: User, chance: random.Random) -> None:
+    def take_flag_back(self, chance: random.Random, person: User) -> None:
         assignment = self.assignment_of(person)
         if assignment is not None:
             flag_withdraw(annotator=person, pair_uuid=chance.choice(assignment.pair_views).uuid, now=self.now())
-
-    def finish(self, person: User) -> None:
-        assignment_finish(project=self.project, annotator=person, now=self.now())
-
-    def give_back(self, person: User) -> None:
-        assignment_return(project=self.project, annotator=person, now=self.now())
-
-    def leave(self, person: User) -> None:
-        assignment_leave(project=self.project, annotator=person, now=self.now())
-
-    def renew(self, person: User) -> None:
-        assignment_renew(project=self.project, annotator=person, now=self.now())
 
     def pause(self, chance: random.Random) -> None:
         Batch.objects.filter(pk=chance.choice(self.batches).pk).update(is_paused=chance.random() < 0.3)
@@ -171,10 +162,7 @@ class Crowd:
 
 @pytest.mark.parametrize(
     ("seed", "steps"),
-    [
-        (1, 40),
-        *(pytest.param(n, 400, marks=[pytest.mark.slow, pytest.mark.timeout(1800)]) for n in range(2, 8)),
-    ],
+    [(1, 40), *(pytest.param(n, 400, marks=[pytest.mark.slow, pytest.mark.timeout(1800)]) for n in range(2, 8))],
 )
 def test_everybody_at_once(seed: int, steps: int) -> None:
     crowd = Crowd(seed=seed)

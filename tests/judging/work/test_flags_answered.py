@@ -4,9 +4,8 @@ import pytest
 
 from core.models import AuditEvent
 from judging.exceptions import NotPossibleNow
-from judging.models import Assignment, Batch, FlagAnswer, Pair
+from judging.models import Batch, FlagAnswer, Pair
 from judging.work.selectors.flags import flags_waiting
-from judging.work.services.batches import batch_advance
 from judging.work.services.pairs import flags_dismiss, pair_restore, pair_withdraw
 from tests.factories import NOW, AssignmentFactory, BatchFactory, FlagFactory, lead
 from tests.judging.play import finish, flag, give, outcomes, pairs_of, take
@@ -45,54 +44,36 @@ class TestDismiss:
         assert (event.subject, event.actor) == (pair.uuid, answer.answered_by)
         assert event.data == {"query": batch.query.text, "flags": ["broken"], "reason": "It plays here."}
 
-    def test_one_more_flag_then_does_not_withdraw(self, batch: Batch) -> None:
+    def test_two_more_flags_withdraw_and_one_does_not(self, batch: Batch) -> None:
         pair = flagged(batch)
         dismiss(pair)
-        flagged(batch)
-        batch_advance(batch_id=batch.pk)
-        assert outcomes(batch)[0] == ("open", None)
-
-    def test_two_more_do(self, batch: Batch) -> None:
-        dismiss(flagged(batch))
-        for assignment in (take(batch), take(batch)):
-            flag(assignment, pairs_of(batch)[0])
+        for outcome in (("open", None), ("withdrawn", None)):
+            assignment = take(batch)
+            flag(assignment, pair)
             for other in pairs_of(batch)[1:]:
                 if other.pk in assignment.pair_ids:
                     give(assignment, other, 3)
             finish(assignment)
-        assert outcomes(batch)[0] == ("withdrawn", None)
+            assert outcomes(batch)[0] == outcome
 
-    @pytest.mark.parametrize("words", ["", "   "])
-    def test_without_a_word_nothing_is_dismissed(self, batch: Batch, words: str) -> None:
-        with pytest.raises(NotPossibleNow, match="Say why"):
-            dismiss(flagged(batch), words)
-        assert not FlagAnswer.objects.exists()
-
-    def test_twice_or_without_a_flag(self, batch: Batch) -> None:
+    def test_not_without_a_word_twice_or_where_no_flag_waits(self, batch: Batch) -> None:
         pair = flagged(batch)
+        with pytest.raises(NotPossibleNow, match="Say why"):
+            dismiss(pair, "   ")
+        assert not FlagAnswer.objects.exists()
         dismiss(pair)
-        for other in (pair, pairs_of(batch)[1]):
+        unflagged = pairs_of(batch)[1]
+        FlagFactory(assignment=AssignmentFactory(batch=batch, seat=2), pair=unflagged, withdrawn_at=NOW)
+        for other in (pair, unflagged):
             with pytest.raises(NotPossibleNow, match="No flag of this pair waits"):
                 dismiss(other)
 
-    def test_a_flag_that_was_taken_back_is_not_answered(self, batch: Batch) -> None:
-        FlagFactory(assignment=AssignmentFactory(batch=batch), withdrawn_at=NOW)
-        with pytest.raises(NotPossibleNow):
-            dismiss(pairs_of(batch)[0])
 
-
-class TestWithdraw:
-    def test_it_answers_the_flags(self, batch: Batch) -> None:
-        pair = flagged(batch)
-        pair_withdraw(pair=pair, lead=lead(batch.project), reason="It stays black.")
-        answer = FlagAnswer.objects.get()
-        assert (answer.kind, answer.words) == ("withdrawn", "It stays black.")
-        assert not flags_waiting(batch.project).exists()
-
-    def test_put_back_its_flags_wait_no_more(self, batch: Batch) -> None:
-        pair = flagged(batch)
-        person = lead(batch.project)
-        pair_withdraw(pair=pair, lead=person, reason="It stays black.")
-        pair_restore(pair=pair, lead=person)
-        assert not flags_waiting(batch.project).exists()
-        assert Assignment.objects.filter(state="open").count() == 0
+def test_withdrawing_answers_the_flags_for_good(batch: Batch) -> None:
+    pair, person = flagged(batch), lead(batch.project)
+    pair_withdraw(pair=pair, lead=person, reason="It stays black.")
+    answer = FlagAnswer.objects.get()
+    assert (answer.kind, answer.words) == ("withdrawn", "It stays black.")
+    assert not flags_waiting(batch.project).exists()
+    pair_restore(pair=pair, lead=person)
+    assert not flags_waiting(batch.project).exists()

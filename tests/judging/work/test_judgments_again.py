@@ -9,7 +9,7 @@ from judging.models import Assignment, Judgment, JudgmentChange, Pair
 from judging.work.rules import form_key
 from judging.work.services.assignments import assignments_sweep
 from judging.work.services.judgments import Answer
-from tests.factories import NOW, AssignmentFactory, BatchFactory
+from tests.factories import AssignmentFactory, BatchFactory
 from tests.judging.play import (
     finish,
     flag,
@@ -44,17 +44,12 @@ class TestSentAgain:
         assert everything() == before
         return [first, again]
 
-    def test_at_once(self) -> None:
-        assignment = assignment_with(3)
-        first, again = self.sent_twice(assignment, pairs_in_order(assignment)[0], 2, [])
-        assert next_pair(first) == next_pair(again) == pairs_in_order(assignment)[1].pk
-
-    def test_after_later_pairs_were_graded(self) -> None:
+    def test_after_it_was_changed_and_later_pairs_were_graded(self) -> None:
         assignment = assignment_with(4)
         pairs = pairs_in_order(assignment)
-        first, again = self.sent_twice(assignment, pairs[0], 2, [(pairs[1], 1), (pairs[2], 3)])
+        first, again = self.sent_twice(assignment, pairs[0], 2, [(pairs[0], 4), (pairs[1], 1), (pairs[2], 3)])
         assert next_pair(first) == next_pair(again) == pairs[1].pk
-        assert again.assignment.pair_views[1].grade == 1  # shown as it stands
+        assert [view.grade for view in again.assignment.pair_views] == [4, 1, 3, None]  # shown as they stand
 
     def test_the_last_pair_shows_the_last_look_again(self) -> None:
         assignment = assignment_with(2)
@@ -70,28 +65,27 @@ class TestSentAgain:
         first, again = self.sent_twice(assignment, last, 2, [(left_out, 4)])
         assert next_pair(first) == next_pair(again) == left_out.pk
 
-    def test_a_pair_flagged_since_was_next_then(self) -> None:
+    @pytest.mark.parametrize(("flag_at", "index"), [(0, 2), (2, 1)])
+    def test_a_pair_flagged_since_was_next_then_one_flagged_before_was_not(self, flag_at: int, index: int) -> None:
         assignment = assignment_with(3)
         pairs = pairs_in_order(assignment)
+        if flag_at == 0:
+            flag(assignment, pairs[1], now=minute(0))
         key = key_of(assignment, pairs[0])
-        give(assignment, pairs[0], 2, key=key, now=minute(1))
-        flag(assignment, pairs[1], now=minute(2))
-        assert next_pair(give(assignment, pairs[0], 2, key=key, now=minute(3))) == pairs[1].pk
-
-    def test_a_pair_flagged_before_was_not(self) -> None:
-        assignment = assignment_with(3)
-        pairs = pairs_in_order(assignment)
-        flag(assignment, pairs[1], now=NOW)
-        first, again = self.sent_twice(assignment, pairs[0], 2, [])
-        assert next_pair(first) == next_pair(again) == pairs[2].pk
+        assert next_pair(give(assignment, pairs[0], 2, key=key, now=minute(1))) == pairs[index].pk
+        if flag_at == 2:
+            flag(assignment, pairs[1], now=minute(2))
+        assert next_pair(give(assignment, pairs[0], 2, key=key, now=minute(3))) == pairs[index].pk
 
     def test_a_pair_withdrawn_since_is_passed_over(self) -> None:
         assignment = assignment_with(3)
         pairs = pairs_in_order(assignment)
         key = key_of(assignment, pairs[0])
-        give(assignment, pairs[0], 2, key=key)
+        give(assignment, pairs[0], 2, key=key, comment="dark")
         withdraw(pairs[1])
-        assert next_pair(give(assignment, pairs[0], 2, key=key, now=minute(1))) == pairs[2].pk
+        again = give(assignment, pairs[0], 2, key=key, now=minute(1), comment="bright")
+        assert next_pair(again) == pairs[2].pk
+        assert Judgment.objects.get().comment == "dark"
 
     @pytest.mark.parametrize("end", ["finish", "give back", "lapse"])
     def test_after_the_assignment_has_ended(self, end: str) -> None:
@@ -111,13 +105,6 @@ class TestSentAgain:
         assert (next_pair(again), again.assignment.is_open) == (last.pk, False)
         assert everything() == before
 
-    def test_after_it_was_changed(self) -> None:
-        assignment = assignment_with(3)
-        pairs = pairs_in_order(assignment)
-        first, again = self.sent_twice(assignment, pairs[0], 2, [(pairs[0], 4), (pairs[1], 1)])
-        assert next_pair(first) == next_pair(again) == pairs[1].pk
-        assert grade_of(assignment, pairs[0]) == 4
-
     def test_a_change_sent_again(self) -> None:
         assignment = assignment_with(3)
         pairs = pairs_in_order(assignment)
@@ -126,14 +113,6 @@ class TestSentAgain:
         first, again = self.sent_twice(assignment, pairs[0], 2, [(pairs[2], 3), (pairs[0], 1)])
         assert next_pair(first) == next_pair(again) == pairs[2].pk
         assert [change.to_grade for change in JudgmentChange.objects.all()] == [2, 1]
-
-    def test_the_comment_of_the_first_time_stays(self) -> None:
-        assignment = assignment_with(2)
-        pair = pairs_in_order(assignment)[0]
-        key = key_of(assignment, pair)
-        give(assignment, pair, 2, key=key, comment="dark")
-        give(assignment, pair, 2, key=key, comment="bright", now=minute(1))
-        assert Judgment.objects.get().comment == "dark"
 
 
 class TestStale:
@@ -144,13 +123,6 @@ class TestStale:
         assert everything() == before
         assert refusal.value.status == 409
         return str(refusal.value)
-
-    def test_the_same_key_with_another_grade(self) -> None:
-        assignment = AssignmentFactory()
-        pair = pairs_of(assignment.batch)[0]
-        key = key_of(assignment, pair)
-        give(assignment, pair, 1, key=key)
-        assert "your grade for this pair is 1" in self.refused(assignment, pair, 3, key=key)
 
     def test_two_tabs_cannot_overwrite_each_other(self) -> None:
         """Both show the pair with its first grade; one changes it."""
@@ -163,21 +135,13 @@ class TestStale:
         give(assignment, pair, 0, key=key_of(assignment, pair))
         assert grade_of(assignment, pair) == 0
 
-    def test_a_key_of_nothing(self) -> None:
-        assignment = AssignmentFactory()
-        assert "nothing was stored" in self.refused(assignment, pairs_of(assignment.batch)[0], 1, key=uuid4())
-
-    def test_the_key_of_another_pair(self) -> None:
+    def test_a_key_of_nothing_of_another_pair_or_of_a_form_not_made_yet(self) -> None:
         assignment = AssignmentFactory()
         one, other = pairs_of(assignment.batch)
         give(assignment, other, 1)
-        self.refused(assignment, one, 1, key=Judgment.objects.get().uuid)
-        self.refused(assignment, one, 1, key=key_of(assignment, other))
-
-    def test_the_key_of_a_form_not_made_yet(self) -> None:
-        assignment = AssignmentFactory()
-        pair = pairs_of(assignment.batch)[0]
-        self.refused(assignment, pair, 1, key=form_key(assignment=assignment.uuid, pair=pair.uuid, n_answers=1))
+        later = form_key(assignment=assignment.uuid, pair=one.uuid, n_answers=1)
+        for key in (uuid4(), Judgment.objects.get().uuid, key_of(assignment, other), later):
+            assert "nothing was stored" in self.refused(assignment, one, 1, key=key)
 
     def test_the_key_of_an_assignment_that_was_given_back(self) -> None:
         """The pair was taken up again: the page that is still open elsewhere gives no grade to it."""

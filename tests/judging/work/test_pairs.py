@@ -3,13 +3,12 @@
 import pytest
 
 from core.models import AuditEvent
-from judging.exceptions import NotPossibleNow, PairWithdrawn
+from judging.exceptions import NotPossibleNow
 from judging.models import Batch, Pair
-from judging.work.services.assignments import assignment_return
 from judging.work.services.batches import batch_advance
 from judging.work.services.pairs import pair_restore, pair_withdraw
 from tests.factories import BatchFactory, lead
-from tests.judging.play import finish, flag, give, judge, judge_round, outcomes, pairs_by_rank, pairs_of, take
+from tests.judging.play import finish, flag, give, give_back, judge_round, outcomes, pairs_by_rank, pairs_of, take
 
 pytestmark = pytest.mark.django_db
 WITHDRAWN = ("withdrawn", None)
@@ -23,23 +22,17 @@ def restore(pair: Pair) -> None:
     pair_restore(pair=pair, lead=lead(pair.batch.project))
 
 
-def test_nobody_gets_it_any_more() -> None:
-    batch = BatchFactory(pairs=2)
-    first, second = pairs_of(batch)
-    withdraw(first)
-    assert pairs_by_rank(take(batch)) == [second]
-    assert AuditEvent.objects.get(subject=first.uuid).data["was"] == "open"
-
-
-def test_who_holds_it_finishes_without_it() -> None:
+def test_who_holds_it_finishes_without_it_and_nobody_gets_it_any_more() -> None:
     batch = BatchFactory(pairs=2)
     assignment = take(batch)
     first, second = pairs_of(batch)
     withdraw(first)
-    with pytest.raises(PairWithdrawn):
-        give(assignment, first, 3)
+    assert AuditEvent.objects.get(subject=first.uuid).data["was"] == "open"
     give(assignment, second, 3)
     assert finish(assignment)
+    assert pairs_by_rank(take(batch)) == [second]
+    restore(first)
+    assert pairs_by_rank(take(batch)) == [first]
 
 
 def test_a_settled_pair_loses_its_relevance_and_gets_it_back() -> None:
@@ -52,80 +45,50 @@ def test_a_settled_pair_loses_its_relevance_and_gets_it_back() -> None:
     assert outcomes(batch) == [("settled", 4), ("settled", 1)]
 
 
-def test_the_last_open_pair_closes_its_batch() -> None:
-    escalated = BatchFactory(pairs=1)
-    judge(escalated, [0])
-    judge(escalated, [4])
-    batch_advance(batch_id=escalated.pk)
-    withdraw(pairs_of(escalated)[0])
-    batch_advance(batch_id=escalated.pk)
-    escalated.refresh_from_db()
-    assert (escalated.state, escalated.free_seats) == (Batch.State.DONE, 0)
-
-
-def test_put_back_it_is_handed_out_again() -> None:
+@pytest.mark.parametrize("is_escalated", [False, True])
+def test_the_last_pair_closes_its_batch_and_stays_out_where_its_grades_cannot_decide(is_escalated: bool) -> None:
     batch = BatchFactory(pairs=1)
-    (pair,) = pairs_of(batch)
-    withdraw(pair)
-    restore(pair)
-    assert outcomes(batch) == [("open", None)]
-    assert pairs_by_rank(take(batch)) == [pair]
-
-
-def test_what_its_grades_cannot_decide_stays_out_of_a_finished_batch() -> None:
-    batch = BatchFactory(pairs=1)
+    if is_escalated:
+        judge_round(batch, [0], [4])
     (pair,) = pairs_of(batch)
     withdraw(pair)
     batch_advance(batch_id=batch.pk)
+    batch.refresh_from_db()
+    assert (batch.state, batch.free_seats) == (Batch.State.DONE, 0)
     with pytest.raises(NotPossibleNow, match="finished"):
         restore(pair)
     assert outcomes(batch) == [WITHDRAWN]
 
 
-def test_a_reason_is_required() -> None:
-    batch = BatchFactory(pairs=1)
-    with pytest.raises(NotPossibleNow, match="Say why"):
-        withdraw(pairs_of(batch)[0], reason="  ")
-    assert outcomes(batch) == [("open", None)]
-
-
-def test_neither_step_is_done_twice() -> None:
+def test_neither_step_is_done_twice_nor_without_a_reason() -> None:
     batch = BatchFactory(pairs=2)
-    pair = pairs_of(batch)[0]
+    pair, other = pairs_of(batch)
     with pytest.raises(NotPossibleNow):
         restore(pair)
+    with pytest.raises(NotPossibleNow, match="Say why"):
+        withdraw(other, reason="  ")
     withdraw(pair)
     with pytest.raises(NotPossibleNow):
         withdraw(pair)
+    assert outcomes(batch) == [WITHDRAWN, ("open", None)]
 
 
 def test_put_back_it_stays_though_two_had_flagged_it() -> None:
     """Until somebody new flags it twice again."""
     batch = BatchFactory(pairs=2)
     first, second = pairs_of(batch)
-    for _ in range(2):
-        assignment = take(batch)
+    for assignment in (take(batch), take(batch)):
         flag(assignment, first)
-        give(assignment, second, 3)
-        finish(assignment)
+        give_back(assignment)
+    assert outcomes(batch)[0] == WITHDRAWN
+    restore(first)
     batch_advance(batch_id=batch.pk)
-    assert outcomes(batch) == [WITHDRAWN, ("settled", 3)]
-    batch.refresh_from_db()
-    assert batch.state == Batch.State.DONE
-    other = BatchFactory(query__project=batch.project, pairs=2)
-    third, fourth = pairs_of(other)
-    for person in (take(other), take(other)):
-        flag(person, third)
-        assignment_return(project=other.project, annotator=person.annotator)
-    assert outcomes(other)[0] == WITHDRAWN
-    restore(third)
-    batch_advance(batch_id=other.pk)
-    assert outcomes(other)[0] == ("open", None)
-    assignment = take(other)
-    flag(assignment, third)
-    give(assignment, fourth, 2)
+    assert outcomes(batch)[0] == ("open", None)
+    assignment = take(batch)
+    flag(assignment, first)
+    give(assignment, second, 2)
     finish(assignment)
-    assert outcomes(other)[0] == ("open", None)
+    assert outcomes(batch)[0] == ("open", None)
 
 
 def test_imported_pairs_stay_as_they_were_judged() -> None:

@@ -8,15 +8,10 @@ from accounts.models import Membership, Project
 from annotation.models import Moment
 from judging.models import GuidelineExample
 from judging.work.selectors.assignments import preview_visible_to
-from tests.factories import BatchFactory, KnownPairFactory, MembershipFactory, MomentFactory, ProjectFactory, annotator
+from tests.factories import BatchFactory, KnownPairFactory, MembershipFactory, MomentFactory, annotator
 from tests.judging.play import judge
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def project() -> Project:
-    return ProjectFactory()
 
 
 @pytest.fixture
@@ -39,27 +34,25 @@ def visibility_of(member: Membership, *moments: Moment) -> list[bool]:
     return [moment is not None for moment in previews]
 
 
-@pytest.mark.parametrize("person_status", ["candidate", "training", "exam", "qualified"])
-def test_annotators_see_what_teaches_them(
-    project: Project, example: Moment, taught: Moment, person_status: str
+@pytest.mark.parametrize(
+    ("standing", "visible"),
+    [
+        *((status, True) for status in ("candidate", "training", "exam", "qualified")),
+        *((status, False) for status in ("suspended", "left")),
+    ],
+)
+def test_annotators_see_what_teaches_them_until_they_are_out(
+    project: Project, example: Moment, taught: Moment, standing: str, visible: bool
 ) -> None:
-    member = MembershipFactory(project=project, standing=person_status)
-    assert visibility_of(member, example, taught) == [True, True]
+    member = MembershipFactory(project=project, standing=standing)
+    assert visibility_of(member, example, taught) == [visible] * 2
 
 
-@pytest.mark.parametrize("person_status", ["suspended", "left"])
-def test_who_is_out_sees_it_no_more(project: Project, example: Moment, taught: Moment, person_status: str) -> None:
-    member = MembershipFactory(project=project, standing=person_status)
-    assert visibility_of(member, example, taught) == [False, False]
-
-
-def test_participants_never_see_it(project: Project, example: Moment, taught: Moment) -> None:
-    assert visibility_of(MembershipFactory(project=project, role="participant"), example, taught) == [False, False]
-
-
-@pytest.mark.parametrize("role", ["lead", "admin"])
-def test_who_leads_sees_it(project: Project, example: Moment, taught: Moment, role: str) -> None:
-    assert visibility_of(MembershipFactory(project=project, role=role), example, taught) == [True, True]
+@pytest.mark.parametrize(("role", "visible"), [("lead", True), ("admin", True), ("participant", False)])
+def test_who_leads_sees_it_and_participants_do_not(
+    project: Project, example: Moment, taught: Moment, role: str, visible: bool
+) -> None:
+    assert visibility_of(MembershipFactory(project=project, role=role), example, taught) == [visible] * 2
 
 
 def test_the_guideline_of_who_is_out_has_no_pictures(project: Project, example: Moment, client: Client) -> None:

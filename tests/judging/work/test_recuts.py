@@ -1,5 +1,6 @@
 """A preview is cut anew on a lead's word, between other bounds while nobody has judged the moment."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -27,8 +28,6 @@ from tests.factories import (
     KnownPairFactory,
     MomentFactory,
     PairFactory,
-    ProjectFactory,
-    QueryFactory,
     lead,
 )
 from tests.judging.play import flag, give, give_back, pairs_of, take
@@ -66,9 +65,7 @@ def moment_of(pair: Pair) -> Moment:
 
 
 class TestRecut:
-    def test_the_new_clip_replaces_the_old_one(
-        self, pair: Pair, spans_cut: list[tuple[float, float]], messages: Messages
-    ) -> None:
+    def test_a_new_clip_replaces_it(self, pair: Pair, spans_cut: list[tuple[float, float]], messages: Messages) -> None:
         before = moment_of(pair)
         with messages():
             ask(pair)
@@ -80,27 +77,20 @@ class TestRecut:
         assert not default_storage.exists(str(before.preview.name))
         assert AuditEvent.objects.get(action="moment.recut").subject == pair.uuid
 
-    def test_judged_moments_are_cut_anew_all_the_same(self, pair: Pair, spans_cut: list[object]) -> None:
+    def test_its_flags_and_others_of_a_broken_clip_are_answered(self, pair: Pair, spans_cut: list[object]) -> None:
         assignment = take(pair.batch)
-        give(assignment, pair, 3)
-        assert recut_work(recut_id=ask(pair).pk)
-
-    def test_its_flags_are_answered_when_it_is_there(self, pair: Pair, spans_cut: list[object]) -> None:
-        flag(take(pair.batch), pair)
-        recut = ask(pair)
-        assert not FlagAnswer.objects.exists()
-        recut_work(recut_id=recut.pk)
-        answer = FlagAnswer.objects.get()
-        assert (answer.kind, answer.answered_by) == ("recut", recut.asked_by)
-
-    def test_so_are_those_of_other_pairs_that_call_the_clip_broken(self, pair: Pair, spans_cut: list[object]) -> None:
-        project = pair.batch.project
+        give(assignment, pair, 3)  # a judged moment keeps its bounds and may be cut anew
+        flag(assignment, pair, reason=Flag.Reason.UNREADABLE)
         for reason in (Flag.Reason.BROKEN, Flag.Reason.OFFENSIVE):
-            batch = BatchFactory(query__project=project, pairs=0)
+            batch = BatchFactory(query__project=pair.batch.project, pairs=0)
             PairFactory(batch=batch, candidate=CandidateFactory(query=batch.query, moment=pair.candidate.moment))
             FlagFactory(assignment=AssignmentFactory(batch=batch), reason=reason)
-        recut_work(recut_id=ask(pair).pk)
-        assert [answer.flag.reason for answer in FlagAnswer.objects.all()] == ["broken"]
+        recut = ask(pair)
+        assert not FlagAnswer.objects.exists()
+        assert (recut_work(recut_id=recut.pk), recut_work(recut_id=recut.pk), len(spans_cut)) == (True, False, 1)
+        answers = FlagAnswer.objects.order_by("flag")
+        results = [(answer.flag.reason, answer.kind, answer.answered_by) for answer in answers]
+        assert results == [(reason, "recut", recut.asked_by) for reason in ("unreadable", "broken")]
 
     def test_a_failure_is_reported_and_the_flags_go_on_waiting(self, pair: Pair) -> None:
         flag(take(pair.batch), pair)
@@ -113,23 +103,16 @@ class TestRecut:
         assert (moment_of(pair).preview.name, FlagAnswer.objects.exists()) == (before, False)
         ask(pair)  # once more
 
-    def test_again_finds_it_done(self, pair: Pair, spans_cut: list[object]) -> None:
+    def test_one_at_a_time_and_not_without_a_video(self, pair: Pair) -> None:
         recut = ask(pair)
-        assert (recut_work(recut_id=recut.pk), recut_work(recut_id=recut.pk), len(spans_cut)) == (True, False, 1)
-
-    def test_one_at_a_time(self, pair: Pair) -> None:
-        ask(pair)
         with pytest.raises(NotPossibleNow, match="being cut already"):
             ask(pair)
-
-    def test_without_a_video(self, pair: Pair) -> None:
+        recut.delete()
         Video.objects.update(file="")
         with pytest.raises(NotPossibleNow, match="no video"):
             ask(pair)
 
-    def test_what_a_lost_message_left_is_sent_again(
-        self, pair: Pair, spans_cut: list[object], messages: Messages
-    ) -> None:
+    def test_a_lost_message_is_sent_again(self, pair: Pair, spans_cut: list[object], messages: Messages) -> None:
         ask(pair)
         with messages() as task_messages:
             RECUTS.sweep(timezone.now())
@@ -137,6 +120,22 @@ class TestRecut:
         with messages():
             RECUTS.sweep(timezone.now() + 2 * MINUTES)
         assert Recut.objects.get().state == "done"
+
+
+def judge(pair: Pair) -> None:
+    assignment = take(pair.batch)
+    give(assignment, pair, 3)
+    give_back(assignment)
+
+
+def judge_for_another_query(pair: Pair) -> None:
+    batch = BatchFactory(pairs=0)
+    judge(PairFactory(batch=batch, candidate=CandidateFactory(query=batch.query, moment=pair.candidate.moment)))
+
+
+def make_an_example_of_it(pair: Pair) -> None:
+    guideline = GuidelineFactory(project=pair.batch.project, version=2)
+    guideline.examples.create(grade=1, query_text="A query", moment=pair.candidate.moment)
 
 
 class TestBounds:
@@ -156,7 +155,6 @@ class TestBounds:
         ("bounds", "words"),
         [
             ((2.0, 90.5), "The video is only 90 s long"),
-            ((4.0, 3.0), "ends after it starts"),
             ((1.5, 4.25), "These are its bounds already"),
             ((10.0, 20.0), "Another moment of this video has these bounds"),
         ],
@@ -167,36 +165,19 @@ class TestBounds:
             ask(pair, bounds)
         assert not Recut.objects.exists()
 
-    def test_of_a_judged_moment_they_stay(self, pair: Pair) -> None:
-        assignment = take(pair.batch)
-        give(assignment, pair, 3)
-        give_back(assignment)
-        with pytest.raises(NotPossibleNow, match="Somebody has judged this moment, so its bounds stay"):
-            ask(pair, (2.0, 6.5))
-
-    def test_judged_for_another_query_counts(self, pair: Pair) -> None:
-        other = BatchFactory(query=QueryFactory(project=ProjectFactory()), pairs=0)
-        duplicate = PairFactory(
-            batch=other, candidate=CandidateFactory(query=other.query, moment=pair.candidate.moment)
-        )
-        give(take(other), duplicate, 3)
-        with pytest.raises(NotPossibleNow, match="judged this moment"):
-            ask(pair, (2.0, 6.5))
-
-    def test_in_somebodys_hands_they_stay(self, pair: Pair) -> None:
-        take(pair.batch)
-        with pytest.raises(NotPossibleNow, match="in hands just now"):
-            ask(pair, (2.0, 6.5))
-
-    def test_of_an_exam_they_stay(self, pair: Pair) -> None:
-        KnownPairFactory(moment=pair.candidate.moment)
-        with pytest.raises(NotPossibleNow, match="exam or a tutorial"):
-            ask(pair, (2.0, 6.5))
-
-    def test_of_an_example_they_stay(self, pair: Pair) -> None:
-        guideline = GuidelineFactory(project=pair.batch.project, version=2)
-        guideline.examples.create(grade=1, query_text="A query", moment=pair.candidate.moment)
-        with pytest.raises(NotPossibleNow, match="an example in a guideline"):
+    @pytest.mark.parametrize(
+        ("use", "words"),
+        [
+            (judge, "Somebody has judged this moment, so its bounds stay"),
+            (judge_for_another_query, "judged this moment"),
+            (lambda pair: take(pair.batch), "in hands just now"),
+            (lambda pair: KnownPairFactory(moment=pair.candidate.moment), "exam or a tutorial"),
+            (make_an_example_of_it, "an example in a guideline"),
+        ],
+    )
+    def test_of_a_moment_in_use_they_stay(self, pair: Pair, use: Callable[[Pair], object], words: str) -> None:
+        use(pair)
+        with pytest.raises(NotPossibleNow, match=words):
             ask(pair, (2.0, 6.5))
 
     def test_judged_while_it_was_being_cut_they_stay(self, pair: Pair, spans_cut: list[object]) -> None:

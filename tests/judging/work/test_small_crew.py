@@ -29,9 +29,7 @@ def crew(batch: Batch) -> list[User]:
 @pytest.mark.django_db
 @given(leavings=leavings, far=st.booleans())
 @settings(max_examples=10, suppress_health_check=list(HealthCheck), database=None)
-def test_a_crew_of_four_finishes_every_batch(
-    batch: Batch, crew: list[User], leavings: list[tuple[int, int]], far: bool
-) -> None:
+def test_four_finish_every_batch(batch: Batch, crew: list[User], leavings: list[tuple[int, int]], far: bool) -> None:
     """People take, judge some pairs and give the rest back, in any order; then all go on until nothing is offered."""
     with transaction.atomic():
         for who, pairs in leavings:

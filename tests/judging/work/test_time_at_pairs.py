@@ -12,7 +12,7 @@ from judging.models import Assignment, Judgment
 from judging.work.services.judgments import flag_withdraw
 from tests.factories import NOW, BatchFactory, annotator
 from tests.judging import play
-from tests.judging.play import key_of, pairs_in_order
+from tests.judging.play import pairs_in_order
 
 pytestmark = pytest.mark.django_db
 
@@ -37,24 +37,21 @@ def times(assignment: Assignment) -> list[int | None]:
     return list(assignment.judgments.order_by("position").values_list("active_ms", flat=True))
 
 
-def test_the_time_measured_by_the_page_is_saved() -> None:
+@pytest.mark.parametrize(
+    ("steps", "milliseconds"),  # index of the pair, grade, second, what the page measured
+    [
+        ([(0, 3, 20, 8_000)], [8_000]),
+        ([(0, 3, 20, None), (1, 3, 27, None)], [20_000, 7_000]),  # without a measure the time since the last word
+        ([(0, 3, 20, 90_000), (1, 3, 27, 90_000)], [20_000, 7_000]),  # no more than has passed since then
+        ([(0, 3, 20, None), (0, 2, 26, 5_000), (1, 2, 30, 60_000)], [25_000, 4_000]),  # a change adds its time
+        ([(0, 3, 20, None), (0, 3, 30, 5_000), (0, 3, 40, None)], [20_000]),  # the same grade again adds nothing
+    ],
+)
+def test_times(steps: list[tuple[int, int, float, int | None]], milliseconds: list[int]) -> None:
     assignment = handed_out()
-    give(assignment, 0, 3, 20, active_ms=8_000)
-    assert times(assignment) == [8_000]
-
-
-def test_without_a_measure_the_time_since_the_last_word_counts() -> None:
-    assignment = handed_out()
-    give(assignment, 0, 3, 20)
-    give(assignment, 1, 3, 27)
-    assert times(assignment) == [20_000, 7_000]
-
-
-def test_no_more_is_believed_than_has_passed_since_the_last_grade() -> None:
-    assignment = handed_out()
-    give(assignment, 0, 3, 20, active_ms=90_000)
-    give(assignment, 1, 3, 27, active_ms=90_000)
-    assert times(assignment) == [20_000, 7_000]
+    for index, grade, second, measured in steps:
+        give(assignment, index, grade, second, active_ms=measured)
+    assert times(assignment) == milliseconds
 
 
 def test_a_flag_and_its_end_are_words_too() -> None:
@@ -64,36 +61,6 @@ def test_a_flag_and_its_end_are_words_too() -> None:
     flag_withdraw(annotator=assignment.annotator, pair_uuid=pairs_in_order(assignment)[0].uuid, now=at(60))
     give(assignment, 0, 1, 64)
     assert times(assignment) == [4_000, 5_000]
-
-
-def test_a_change_adds_its_time_and_is_a_word() -> None:
-    assignment = handed_out()
-    give(assignment, 0, 3, 20)
-    give(assignment, 0, 2, 26, active_ms=5_000)
-    give(assignment, 1, 2, 30, active_ms=60_000)
-    assert times(assignment) == [25_000, 4_000]
-
-
-def test_the_same_grade_again_adds_nothing() -> None:
-    assignment = handed_out()
-    give(assignment, 0, 3, 20)
-    for second in (30, 40, 50):
-        give(assignment, 0, 3, second, comment=f"at {second}")
-    assert times(assignment) == [20_000]
-
-
-def test_a_form_sent_twice_counts_once() -> None:
-    assignment = handed_out()
-    key = key_of(assignment, pairs_in_order(assignment)[0])
-    for second in (10, 60):
-        give(assignment, 0, 3, second, key=key, active_ms=9_000)
-    assert times(assignment) == [9_000]
-
-
-def test_an_answer_queued_offline_carries_its_time() -> None:
-    assignment = handed_out()
-    give(assignment, 0, 3, 600, active_ms=12_000)
-    assert times(assignment) == [12_000]
 
 
 def test_a_program_says_how_long_a_person_would_have_taken() -> None:

@@ -20,8 +20,8 @@ from judging.work.services.judgments import flag_set, judgment_submit
 from tests.factories import GIF, BatchFactory, CaptionFactory, PairFactory, ProjectFactory
 from tests.judging.api.acts import Program
 from tests.judging.exams import cohort_exam, examinee
-from tests.judging.play import pairs_of
-from tests.judging.views.acts import HEADERS, HTMX, KEY, hold, pairs_in_order, url
+from tests.judging.play import pairs_in_order, pairs_of
+from tests.judging.views.acts import HEADERS, HTMX, KEY, hold, url
 from tests.judging.views.test_blindness import CLIP, as_text, walk_of_pair
 
 pytestmark = pytest.mark.django_db

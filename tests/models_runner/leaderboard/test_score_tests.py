@@ -17,13 +17,13 @@ from models_runner.leaderboard.services import score_tests
 from models_runner.leaderboard.services.runs import run_withdraw
 from models_runner.leaderboard.services.score_tests import (
     covering,
-    score_tests_order,
+    score_tests_schedule,
     score_tests_sweep,
     score_tests_work,
 )
 from models_runner.leaderboard.services.scorings import values_of
 from models_runner.models import PerQuery, Run, Score, ScoreTest, Scoring
-from moment_retrieval.metrics.board import COLUMNS
+from moment_retrieval.metrics.leaderboard import COLUMNS
 from moment_retrieval.statistics import significance
 from moment_retrieval.statistics.significance import holm, intervals, randomisation_test
 from tests.conftest import Messages
@@ -171,7 +171,7 @@ def test_what_somebody_else_requested_meanwhile_is_requested_once(look: Look) ->
     table = look()
     assert table.base is not None
     for _ in range(2):
-        score_tests_order(base=table.base.scores[COLUMNS[0].metric].pk, others=table.untested)
+        score_tests_schedule(base=table.base.scores[COLUMNS[0].metric].pk, others=table.untested)
     assert ScoreTest.objects.count() == len(table.untested) == 2
 
 

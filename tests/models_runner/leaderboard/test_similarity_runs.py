@@ -12,7 +12,7 @@ from models_runner.leaderboard.services.releases import similarity_runs_make, si
 from models_runner.models import Run, Score
 from moment_retrieval import formats
 from moment_retrieval.errors import InvalidRecord
-from moment_retrieval.metrics.board import COLUMNS
+from moment_retrieval.metrics.leaderboard import COLUMNS
 from moment_retrieval.metrics.ndcg_iou import Convention, Gain
 from moment_retrieval.metrics.report import evaluate
 from tests.conftest import Messages

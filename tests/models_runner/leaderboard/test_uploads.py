@@ -29,7 +29,7 @@ from models_runner.leaderboard.services.runs import AT_WORK, UPLOADS, UploadLimi
 from models_runner.leaderboard.services.scorings import scoring_work, values_of
 from models_runner.models import Leaderboard, Run, Score, Scoring
 from moment_retrieval import formats
-from moment_retrieval.formats import Form
+from moment_retrieval.formats import FileFormat
 from tests.conftest import Messages
 from tests.factories import ProjectFactory
 from tests.judging.api.acts import bearer, url
@@ -158,15 +158,17 @@ def test_the_lines_and_bytes_of_a_run_are_counted_packed_or_not(site: Site, sett
         site.bring(BOTH)
 
 
-@pytest.mark.parametrize("form", [Form.TVR_RANKING, Form.TREC, Form.CSV, Form.PARQUET], ids=lambda form: form.value)
-def test_the_seconds_of_a_run_are_counted_while_it_is_parsed(form: Form, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "form", [FileFormat.TVR_RANKING, FileFormat.TREC, FileFormat.CSV, FileFormat.PARQUET], ids=lambda form: form.value
+)
+def test_the_seconds_of_a_run_are_counted_while_it_is_parsed(form: FileFormat, tmp_path: Path) -> None:
     many = formats.parse_run(run_json({number: [["alpha", 0.0, 3.0, 1.0]] for number in range(1000)}))
     formats.write_run(tmp_path / "run", many, form)
     clock = Ticks()
     budget = Budget(Limits(seconds=20), clock=clock)
-    source = formats.Source((tmp_path / "run").read_bytes(), watch=budget.check_time)
+    source = formats.SourceFile((tmp_path / "run").read_bytes(), watch=budget.check_time)
     with pytest.raises(ImportFileError, match="takes longer than 20 s"):
-        formats.parsed(source, form)
+        formats.parse_with_format(source, form)
     assert clock.now < 30
 
 

@@ -19,7 +19,7 @@ from judging.models import Batch, Release
 from judging.work.services.batches import batch_create
 from models_runner.models import Run
 from models_runner.pools.services import PLANS
-from moment_retrieval import formats, records
+from moment_retrieval import formats, records, tables
 from tests.annotation.corpora.importers.shared import DATA, needs_shared
 from tests.conftest import Messages, hash_with
 from tests.factories import MINUTES, CandidateFactory, MomentFactory, ProjectFactory, QueryFactory, VideoFactory, admin
@@ -118,7 +118,7 @@ def test_the_runs_of_the_authors(tmp_path: Path) -> None:
     folder = DATA / "tvr_ranking"
     corpus = records.read_corpus(folder / "video_corpus.json")
     files = [folder / "runs" / f"{name}.val.json.gz" for name in ("reloclnet_n40", "xml_n40")]
-    runs = [records.queries_of(formats.read_run(file, corpus=corpus, strict=False)) for file in files]
+    runs = [tables.queries_of(formats.read_run(file, corpus=corpus, strict=False)) for file in files]
     project = ProjectFactory(name="authors")
     first, other = (query.moments[0] for query in runs[0][:2])
     spans = {(m.video, m.start_s, m.end_s) for m in (first, other)}

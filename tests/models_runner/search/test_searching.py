@@ -113,7 +113,7 @@ def forget() -> None:
 def site(scenario: HandMade, release: Release, settings: Any, tmp_path: Path, trained_folder: Path) -> Iterator[Site]:
     configure_training(settings, tmp_path)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("moment_retrieval.searching.queries.extractor_of", lambda *_, **__: Drawn())
+        patch.setattr("moment_retrieval.answers.extractor_of", lambda *_, **__: Drawn())
         forget()
         yield Site(scenario, release, trained_folder)
     forget()
@@ -195,7 +195,7 @@ def test_an_official_file_is_searched_by_the_model_it_names(
         calls.append(f"{method} {model}")
         return Official(site.tiny)
 
-    monkeypatch.setattr("moment_retrieval.searching.queries.extractor_of", extractor)
+    monkeypatch.setattr("moment_retrieval.answers.extractor_of", extractor)
     FeatureSet.objects.update(extractor="file", model="bert-base-cased")
     (tmp_path / "link.h5").symlink_to(site.tiny / "query.h5")
     site.experiment.features["query"]["path"] = str(tmp_path / "link.h5")  # which names it too
@@ -313,11 +313,11 @@ class Late:
 def test_at_most_two_text_models_stay_loaded(site: Site) -> None:
     """With them go the trainings that read words by them, which would hold on to them."""
     folder = experiments_files.folder_of(site.training)
-    sources = [worker.Source(folder, "text-model", model, "") for model in ("a", "b", "c")]
-    references = [weakref.ref(worker.searcher_of(source).reading.words) for source in sources]
+    sources = [worker.SearchableTraining(folder, "text-model", model, "") for model in ("a", "b", "c")]
+    references = [weakref.ref(worker.searcher_of(source).reader.words) for source in sources]
     gc.collect()
     assert [one() is None for one in references] == [True, False, False]
-    assert worker.searcher_of(sources[2]).reading.words is references[2]()
+    assert worker.searcher_of(sources[2]).reader.words is references[2]()
 
 
 def x(second: float, last: float = 6.0) -> str:

@@ -6,8 +6,7 @@ import numpy as np
 import torch
 
 from moment_retrieval.baselines import BASELINES
-from moment_retrieval.batches import Batch, Sample, collate
-from moment_retrieval.ragged import Sequences
+from moment_retrieval.batches import Batch, Sample, Sequences, collate
 
 SIZES = {"video_size": 10, "subtitle_size": 8, "query_size": 6, "hidden": 16, "heads": 2, "clips": 20, "words": 12}
 CONQUER_SIZES = {"inner": 24, "centres": 3, "narrow": 4}

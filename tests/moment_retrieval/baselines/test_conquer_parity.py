@@ -5,11 +5,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from moment_retrieval.batches import Batch
+from moment_retrieval.batches import Batch, Layout
 from moment_retrieval.models.conquer import Conquer, conquer_loss
 from moment_retrieval.optim import CorrectedAdam, parameter_groups
 from moment_retrieval.published import our_name, our_weights
-from moment_retrieval.ragged import Layout
 from moment_retrieval.settings import ConquerConfig, Objective, Padding
 from tests.moment_retrieval.baselines.vectors import (
     arrays,

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
+from moment_retrieval.batches import Sequences
 from moment_retrieval.published import CONQUER, TWO_STREAM
-from moment_retrieval.ragged import Sequences
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "baselines.md"
 

@@ -9,11 +9,10 @@ from torch.nn import functional
 
 from benchmarks import padded
 from moment_retrieval.baselines import BASELINES
-from moment_retrieval.batches import Batch, Sample, collate
+from moment_retrieval.batches import Batch, Layout, Sample, Sequences, collate
 from moment_retrieval.losses import RandomNegatives
 from moment_retrieval.models.blocks import Dropout
 from moment_retrieval.models.conquer import ClipScore
-from moment_retrieval.ragged import Layout, Sequences
 from moment_retrieval.settings import Objective, Padding
 from tests.moment_retrieval.baselines.small import batch_of, model_of, sample
 

@@ -11,20 +11,19 @@ from torch import Tensor
 from torch.nn import functional
 
 from moment_retrieval import index as index_module
+from moment_retrieval.batches import Sequences
 from moment_retrieval.checkpoints import BrokenCheckpoint
 from moment_retrieval.index import Index
 from moment_retrieval.metrics.iou import suppressed
-from moment_retrieval.ragged import Sequences
 from moment_retrieval.records import ScoredMoment
 from moment_retrieval.search import (
-    ListedCandidates,
-    ScoredCandidates,
     best_videos,
     by_logit,
     by_probability,
     candidate_recall,
     encode_corpus,
     largest,
+    listed_candidates,
     search,
     search_candidates,
 )
@@ -114,21 +113,9 @@ def test_suppression_keeps_the_published_moments(threshold: str) -> None:
     np.testing.assert_array_equal([[moment.start_s, moment.end_s, moment.score] for moment in moments], published)
 
 
-def test_candidates_are_the_videos_another_model_scores_highest_or_those_of_a_list() -> None:
-    scorer = model_of("reloclnet").eval()
-    corpus, queries = encode_corpus(scorer, [corpus_of(6)]), batch_of(3).queries
-    by_id = {f"q{number}": queries.taken(torch.tensor([number])) for number in range(3)}
-    source = ScoredCandidates("ReLoCLNet", scorer, corpus, by_id, count=2)
-    videos, scores = source.candidates(["q2", "q0"])
-    with torch.inference_mode():
-        whole = corpus.scores(scorer.encode_queries(queries))[[2, 0]]
-    assert source.name == "ReLoCLNet, top 2"
-    assert videos.tolist() == whole.argsort(dim=1, descending=True)[:, :2].tolist()
-    torch.testing.assert_close(scores, whole.gather(1, videos))
-    source = ListedCandidates("HERO", {"q0": [4, 2, 1], "q1": []}, count=2)
-    videos, scores = source.candidates(["q1", "q0"])
+def test_candidates_are_the_best_videos_that_are_allowed_or_those_of_a_list() -> None:
+    videos = listed_candidates({"q0": [4, 2, 1], "q1": []}, ["q1", "q0"], 2)
     assert videos.tolist() == [[-1, -1], [4, 2]]
-    assert scores.tolist() == [[-torch.inf, -torch.inf], [1.0, 0.5]]
     videos, _ = best_videos(torch.tensor([[0.9, 0.8, 0.7, 0.1]]), 3, torch.tensor([[False, True, False, True]]))
     assert videos.tolist() == [[1, 3, -1]]
     assert candidate_recall(torch.tensor([[3, 1], [2, -1]]), [[3, 3, 0], [1]]) == 0.5

@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from moment_retrieval.ragged import Sequences
-from moment_retrieval.search import Found, encode_corpus, largest, search, search_candidates, seconds
+from moment_retrieval.batches import Sequences
+from moment_retrieval.search import RankedMoments, encode_corpus, largest, search, search_candidates, seconds
 from moment_retrieval.settings import Decoding
 from tests.moment_retrieval.baselines import test_conquer_parity as conquer
 from tests.moment_retrieval.baselines.test_two_stream_parity import (  # noqa: F401
@@ -42,7 +42,7 @@ def queries_of(baseline: str) -> Sequences:  # noqa: F811
     return packed(of(baseline, "inference", "query_feat"), torch.arange(12) < lengths[:, None])
 
 
-def times(moments: Found, decoding: Decoding) -> Tensor:
+def times(moments: RankedMoments, decoding: Decoding) -> Tensor:
     return torch.stack(seconds(moments, decoding), dim=2)
 
 

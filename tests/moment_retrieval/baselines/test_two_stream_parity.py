@@ -5,14 +5,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from moment_retrieval.batches import Batch
+from moment_retrieval.batches import NOTHING, Batch, Layout
 from moment_retrieval.losses import boundary_loss, columns_at, diagonal, video_contrast
 from moment_retrieval.models.reloclnet import Reloclnet, frame_losses, reloclnet_loss
 from moment_retrieval.models.two_stream import TwoStream, best_clip, clip_scores
 from moment_retrieval.models.xml import Xml, xml_loss
 from moment_retrieval.optim import BertAdam, parameter_groups
 from moment_retrieval.published import our_name, our_weights
-from moment_retrieval.ragged import NOTHING, Layout
 from moment_retrieval.settings import Objective, Padding, ReloclnetConfig, XmlConfig
 from tests.moment_retrieval.baselines.vectors import (
     Recorded,

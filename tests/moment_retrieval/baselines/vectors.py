@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from moment_retrieval.ragged import Sequences
+from moment_retrieval.batches import Sequences
 from tests.moment_retrieval.shared_data import PARITY
 
 needs_parity = pytest.mark.skipif(not PARITY.is_dir(), reason=f"no shared data at {PARITY}; set MOMENTJUDGE_SHARED")

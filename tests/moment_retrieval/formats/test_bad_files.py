@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from moment_retrieval import errors
-from moment_retrieval.formats import Form, parse_ground_truth, parse_run
+from moment_retrieval.formats import FileFormat, parse_ground_truth, parse_run
 from moment_retrieval.formats.matrices import read_relevance
 from moment_retrieval.records import VideoCorpus, parse_corpus
 from tests.mutations import mutated
@@ -105,9 +105,9 @@ def test_ground_truth_that_cannot_be_used_says_where_and_why(text: str, message:
 
 def test_another_form_than_named_is_refused_and_moments_without_length_are_read() -> None:
     with pytest.raises(errors.InvalidRecord, match="^line 1: expected 6 columns"):
-        parse_run(pretty().encode(), Form.TREC)
+        parse_run(pretty().encode(), FileFormat.TREC)
     with pytest.raises(errors.MalformedFile, match="^not Parquet: "):
-        parse_run(b"PAR1 and what else", Form.PARQUET)
+        parse_run(b"PAR1 and what else", FileFormat.PARQUET)
     assert parse_run(pretty(["a", 5, 5, 1]).encode())["2"][0].start_s == 5
     assert parse_run(pretty(["a", 5, 4.5, 1]).encode(), strict=False)["2"][0].end_s == 4.5
 
@@ -154,7 +154,7 @@ def test_what_would_take_long_or_much_memory_is_refused_at_once() -> None:
             parse_run(data)
     line = f"1 Q0 a:{'1' * 200_000}x 1 0.5 ours\n".encode()
     with pytest.raises(errors.InvalidRecord, match="^line 1: a moment must be video:start-end"):
-        parse_run(line, Form.TREC)
+        parse_run(line, FileFormat.TREC)
     for method in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):  # which say themselves how much
         with pytest.raises(errors.MalformedFile, match="packed in a way that is not read"):
             parse_run(zipped(b"[]", method))

@@ -12,7 +12,7 @@ import pytest
 from moment_retrieval import errors, jsonfiles
 from moment_retrieval.formats import (
     CODECS,
-    Form,
+    FileFormat,
     parse_ground_truth,
     parse_run,
     read_ground_truth,
@@ -58,34 +58,34 @@ def same(one: Any, other: Any) -> bool:
     return list(one) == list(other) and dict(one) == dict(other)
 
 
-@pytest.mark.parametrize("form", Form, ids=lambda form: form.value)
+@pytest.mark.parametrize("form", FileFormat, ids=lambda form: form.value)
 @pytest.mark.parametrize("form_is_named", [True, False])
-def test_a_run_is_read_as_it_was_written(form: Form, form_is_named: bool) -> None:
+def test_a_run_is_read_as_it_was_written(form: FileFormat, form_is_named: bool) -> None:
     data = encoded(CODECS[form].write_run(RUN))
     read = parse_run(data, form if form_is_named else None)
     assert same(read, RUN)
-    assert read.texts == (("", "") if form in (Form.TREC, Form.MVMR) else RUN.texts)
+    assert read.texts == (("", "") if form in (FileFormat.TREC, FileFormat.MVMR) else RUN.texts)
 
 
-@pytest.mark.parametrize("form", Form, ids=lambda form: form.value)
+@pytest.mark.parametrize("form", FileFormat, ids=lambda form: form.value)
 @pytest.mark.parametrize("form_is_named", [True, False])
-def test_ground_truth_is_read_as_it_was_written(form: Form, form_is_named: bool) -> None:
+def test_ground_truth_is_read_as_it_was_written(form: FileFormat, form_is_named: bool) -> None:
     def rows(table: Any) -> list[list[Any]]:
         return [[m.video, m.start_s, m.end_s, m.relevance] for moments in table.values() for m in moments]
 
-    data = encoded(WRITERS[form](POOLS if form is Form.MVMR else TRUTH))
+    data = encoded(WRITERS[form](POOLS if form is FileFormat.MVMR else TRUTH))
     read = parse_ground_truth(data, form if form_is_named else None)
     assert (list(read), rows(read)) == (list(TRUTH), rows(TRUTH))
-    if form is Form.TVR_RANKING:
+    if form is FileFormat.TVR_RANKING:
         assert same(read, TRUTH)  # with pair ids, captions and all
 
 
 @pytest.mark.parametrize(("video", "word"), [("a b", "a%20b"), ("100%", "100%25"), ("a\tb", "a%09b"), ("é_b", "é_b")])
 def test_a_video_whose_name_is_no_word_is_one_in_trec(video: str, word: str) -> None:
     run = RunTable.from_moments({"1": [ScoredMoment(video, 0, 1, 1)]})
-    text = CODECS[Form.TREC].write_run(run)
+    text = CODECS[FileFormat.TREC].write_run(run)
     assert text == f"1 Q0 {word}:0.0-1.0 1 1.0 momentjudge\n"
-    assert parse_run(text.encode(), Form.TREC)["1"] == run["1"]
+    assert parse_run(text.encode(), FileFormat.TREC)["1"] == run["1"]
     assert trec.parsed("50%off%FF:0-1") == ("50%off%FF", 0.0, 1.0)  # no escape
 
 
@@ -103,7 +103,7 @@ def test_the_order_of_trec_is_that_of_scores_and_of_csv_that_of_lines_or_ranks()
 
 def test_types_of_queries_survive_and_frames_of_mvmr_become_seconds() -> None:
     typed = JudgedTable(TRUTH.query_ids, TRUTH.offsets, TRUTH.spans, TRUTH.weights, TRUTH.texts, kinds=("vt", "t"))
-    for form in (Form.CSV, Form.PARQUET, Form.TVR):
+    for form in (FileFormat.CSV, FileFormat.PARQUET, FileFormat.TVR):
         assert parse_ground_truth(encoded(WRITERS[form](typed))).kinds == ("vt", "t")
     video = {"fps": 10, "num_frames": 300, "timestamps": [[10, 400]], "sentences": ["s"]}
     video |= {"pos_moments": [[["b", "t", [5, 10]]]], "retrieval_pool": [["a", "b"]]}
@@ -128,14 +128,14 @@ def test_saliency_of_clips_is_read_and_written() -> None:
     line = {"qid": 1, "query": "q", "vid": "v", "duration": 7, "relevant_windows": [[2, 6]]}
     line |= {"relevant_clip_ids": [1, 2], "saliency_scores": [[1, 2, 3], [4, 0, 0]]}
     truth = parse_ground_truth(json.dumps(line).encode())
-    again = parse_ground_truth(encoded(WRITERS[Form.QVHIGHLIGHTS](truth)))
+    again = parse_ground_truth(encoded(WRITERS[FileFormat.QVHIGHLIGHTS](truth)))
     for table in (truth, again):
         assert isinstance(table, HighlightTruth)
         assert table.saliency[0].tolist() == [[0, 0, 0], [1, 2, 3], [4, 0, 0]]
     row = {"qid": 1, "vid": "v", "pred_relevant_windows": [[2, 6, 0.5]], "pred_saliency_scores": [0.5, -1]}
     run = parse_run(json.dumps(row).encode())
     assert isinstance(run, HighlightRun)
-    assert encoded(CODECS[Form.QVHIGHLIGHTS].write_run(run)) and run.saliency[0].tolist() == [0.5, -1]
+    assert encoded(CODECS[FileFormat.QVHIGHLIGHTS].write_run(run)) and run.saliency[0].tolist() == [0.5, -1]
 
 
 @pytest.mark.parametrize("name", ["run.json", "run.json.gz"])
@@ -155,7 +155,7 @@ def zipped(*names: str, content: bytes = b"[]") -> bytes:
 
 
 def test_a_zip_archive_of_one_file_is_read_and_what_a_form_cannot_hold_is_not_written() -> None:
-    data = encoded(CODECS[Form.TVR_RANKING].write_run(RUN))
+    data = encoded(CODECS[FileFormat.TVR_RANKING].write_run(RUN))
     assert same(parse_run(zipped("folder/", "folder/run.json", content=data)), RUN)
     with pytest.raises(errors.MalformedFile, match="must hold one file, it holds 2: a.json, b.json"):
         parse_run(zipped("a.json", "b.json"))
@@ -163,11 +163,11 @@ def test_a_zip_archive_of_one_file_is_read_and_what_a_form_cannot_hold_is_not_wr
         parse_run(zipped("a.json")[:20])
     two = RunTable.from_moments({"1": [ScoredMoment("a", 0, 1, 1), ScoredMoment("b", 0, 1, 1)]})
     with pytest.raises(errors.NotWritable, match="query 1 has moments of several videos"):
-        CODECS[Form.QVHIGHLIGHTS].write_run(two)
+        CODECS[FileFormat.QVHIGHLIGHTS].write_run(two)
     with pytest.raises(errors.NotWritable, match=r"no place for the blanks in 'a b'"):
-        CODECS[Form.TREC].write_run(RunTable.from_moments({"a b": [ScoredMoment("a", 0, 1, 1)]}))
+        CODECS[FileFormat.TREC].write_run(RunTable.from_moments({"a b": [ScoredMoment("a", 0, 1, 1)]}))
     with pytest.raises(errors.NotWritable, match="query 1 is not called video#number"):
-        CODECS[Form.MVMR].write_run(RunTable.from_moments({"1": []}))
+        CODECS[FileFormat.MVMR].write_run(RunTable.from_moments({"1": []}))
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, lambda data: zipped("run.json", content=data)])

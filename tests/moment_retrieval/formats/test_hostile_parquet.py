@@ -8,7 +8,7 @@ import pytest
 from pyarrow import parquet as files
 
 from moment_retrieval.errors import InvalidRecord, MalformedFile, UnreadableFile
-from moment_retrieval.formats import Form, parquet, parse_run
+from moment_retrieval.formats import FileFormat, parquet, parse_run
 from moment_retrieval.limited import Limits
 from tests.mutations import mutated
 
@@ -51,10 +51,10 @@ def test_a_text_that_unpacks_to_more_than_the_file_says_is_refused(monkeypatch: 
     content = with_claims(parquet_of("zstd", query=["", "", "a" * (200 * 2**20)]), 1000)
     assert len(content) < 2**16
     with pytest.raises(UnreadableFile, match="^reading it takes more than 256 MB of memory, and was stopped$"):
-        parse_run(content, Form.PARQUET)
+        parse_run(content, FileFormat.PARQUET)
     content = with_claims(parquet_of("zstd", query=["", "", "a" * 2**16]), 257 * 2**20)
     with pytest.raises(UnreadableFile, match="^larger than 256 MiB$"):
-        parse_run(content, Form.PARQUET)
+        parse_run(content, FileFormat.PARQUET)
 
 
 def test_what_is_broken_is_a_malformed_file_and_mutations_are_read_or_refused() -> None:
@@ -62,7 +62,7 @@ def test_what_is_broken_is_a_malformed_file_and_mutations_are_read_or_refused() 
     shorter, broken_page = content[:40] + content[80:], content[:4] + b"\xff" * 16 + content[20:]
     for damaged in (shorter, broken_page, content.replace(b"\x01\x00\x00\x00b", b"\x01\x00\x00\x00\xff")):
         with pytest.raises(MalformedFile, match="^not Parquet: ") as raised:
-            parse_run(damaged, Form.PARQUET)
+            parse_run(damaged, FileFormat.PARQUET)
         assert str(raised.value).isprintable()
     request = {"needed": list(COLUMNS), "optional": [], "texts": ["query_id", "video_name"]}
     head = json.dumps(request).encode() + b"\n"
@@ -86,6 +86,6 @@ def test_what_is_broken_is_a_malformed_file_and_mutations_are_read_or_refused() 
 )
 def test_columns_of_other_types_are_refused_by_name(columns: dict[str, object], problem: str) -> None:
     with pytest.raises(InvalidRecord, match=f"^{problem}$"):
-        parse_run(parquet_of(**columns), Form.PARQUET)
-    table = parse_run(parquet_of(query_id=[7, 7, 8], start=["0", "1", "2"]), Form.PARQUET)  # these are read
+        parse_run(parquet_of(**columns), FileFormat.PARQUET)
+    table = parse_run(parquet_of(query_id=[7, 7, 8], start=["0", "1", "2"]), FileFormat.PARQUET)  # these are read
     assert table.query_ids == ("7", "8") and table.spans.start_s.tolist() == [0.0, 1.0, 2.0]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from moment_retrieval.formats import Form, delimited, tvr_ranking
+from moment_retrieval.formats import FileFormat, delimited, tvr_ranking
 from moment_retrieval.formats.mvmr import PoolTruth, named
 from moment_retrieval.formats.qvhighlights import CLIP_S, HighlightTruth, line
 from moment_retrieval.formats.trec import word, written
@@ -68,12 +68,12 @@ def trec(judged: JudgedTable) -> str:
     )
 
 
-WRITERS: dict[Form, Callable[[JudgedTable], str | bytes]] = {
-    Form.TVR_RANKING: tvr_ranking.write_ground_truth,
-    Form.TVR: tvr,
-    Form.QVHIGHLIGHTS: qvhighlights,
-    Form.MVMR: mvmr,
-    Form.TREC: trec,
-    Form.CSV: delimited.write_csv,
-    Form.PARQUET: delimited.write_parquet,
+WRITERS: dict[FileFormat, Callable[[JudgedTable], str | bytes]] = {
+    FileFormat.TVR_RANKING: tvr_ranking.write_ground_truth,
+    FileFormat.TVR: tvr,
+    FileFormat.QVHIGHLIGHTS: qvhighlights,
+    FileFormat.MVMR: mvmr,
+    FileFormat.TREC: trec,
+    FileFormat.CSV: delimited.write_csv,
+    FileFormat.PARQUET: delimited.write_parquet,
 }

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from moment_retrieval.metrics.board import unjudged_rates
 from moment_retrieval.metrics.highlights import MUS, highlights
 from moment_retrieval.metrics.iou import span_iou, suppressed
+from moment_retrieval.metrics.leaderboard import unjudged_rates
 from moment_retrieval.metrics.ndcg_iou import Convention, Measure
 from moment_retrieval.metrics.recall import Task, recall
 from moment_retrieval.records import JudgedMoment, ScoredMoment, Span

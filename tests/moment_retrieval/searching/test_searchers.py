@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from moment_retrieval.answers import Answer, Hit, UnknownWords, Words, folded
 from moment_retrieval.cli import main
 from moment_retrieval.errors import MissingFeatures, ScoringError
 from moment_retrieval.features import open_features
 from moment_retrieval.index import Index
-from moment_retrieval.searching.queries import Answer, Hit, UnknownWords, Words, WordsBy, folded
-from moment_retrieval.searching.searchers import CandidateSearcher, CorpusSearcher
+from moment_retrieval.searchers import CandidateSearcher, CorpusSearcher
 from tests.moment_retrieval.threads import one_thread
 from tests.moment_retrieval.training.tiny import experiment, write_json
 
@@ -143,7 +143,7 @@ FILE_GONE = "features of this training: .*no such file"
         ),
         (Path, lambda all_: Spoken(all_, 11), UnknownWords, "makes 11 numbers of a word, and this training reads 10"),
         (Path, Short, UnknownWords, r"makes 1 rows of query 5000, and the file of this training has \d"),
-        (Path, lambda _: Words(WordsBy("file")), UnknownWords, "not known"),
+        (Path, lambda _: Words("file"), UnknownWords, "not known"),
     ],
 )
 def test_what_cannot_be_searched_is_refused(
@@ -164,7 +164,7 @@ class Sentences(Spoken):
 class TestCommand:
     @pytest.fixture(autouse=True)
     def read_numbers(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("moment_retrieval.searching.queries.Words", lambda by: Sentences(folder))
+        monkeypatch.setattr("moment_retrieval.answers.Words", lambda *names: Sentences(folder))
 
     @pytest.mark.parametrize("baseline", ["xml", "conquer"])
     def test_prints_an_answer(self, baseline: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,8 +11,16 @@ import numpy as np
 import pytest
 import torch
 
+from moment_retrieval import data as samples
 from moment_retrieval.batches import Sample, collate
-from moment_retrieval.data import TrainingDataset, boundary_arrays, read_dataset
+from moment_retrieval.data import (
+    NoTrainingQueries,
+    TrainingDataset,
+    TrainRows,
+    boundary_arrays,
+    read_dataset,
+    read_training,
+)
 from moment_retrieval.errors import (
     EmptyFile,
     InvalidRecord,
@@ -24,9 +32,7 @@ from moment_retrieval.errors import (
 from moment_retrieval.features import FeatureStore, open_features
 from moment_retrieval.preprocessing import Boundary, boundary_clips, clip_rows, word_rows
 from moment_retrieval.records import VideoCorpus
-from moment_retrieval.training import samples
 from moment_retrieval.training.feature_rows import FOLDER, FeatureCache, UnusableFeatures
-from moment_retrieval.training.samples import NoTrainingQueries, TrainRows, read_training
 from tests.moment_retrieval.durability import watched
 from tests.moment_retrieval.training.tiny import CLIP_S, Collection, plan_of, query_of, write_json
 

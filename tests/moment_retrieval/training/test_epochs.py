@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from moment_retrieval.distributed import Team
-from moment_retrieval.train import Load, Schedule, ahead
+from moment_retrieval.train import Schedule, StepBatches, prefetched
 from tests.moment_retrieval.training.steps import losses_and_gradients
 from tests.moment_retrieval.training.tiny import Collection
 
@@ -51,15 +51,15 @@ class Batches:
     def __init__(self, broken: int | None = None) -> None:
         self.broken = broken
 
-    def load(self, rows: Any, parts: int) -> Load:
+    def load(self, rows: Any, parts: int) -> StepBatches:
         if self.broken in rows.tolist():
             raise OSError("the disk is gone")
-        return Load(rows, [])
+        return StepBatches(rows, [])
 
 
 def ahead_of(broken: int | None = None) -> Any:
     loader: Any = Batches(broken)
-    return ahead(loader, iter([torch.tensor([number]) for number in range(9)]), 1)
+    return prefetched(loader, iter([torch.tensor([number]) for number in range(9)]), 1)
 
 
 def test_batches_come_in_order_and_what_goes_wrong_reaches_whoever_takes_them() -> None:

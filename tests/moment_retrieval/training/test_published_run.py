@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import torch
 
+from moment_retrieval.checkpoints import open_trained
 from moment_retrieval.cli import main
 from moment_retrieval.metrics.ndcg_iou import Measure
-from moment_retrieval.training.progress import open_trained
 from tests.moment_retrieval.baselines.test_published import published_weights
 from tests.moment_retrieval.threads import one_thread
 from tests.moment_retrieval.training.tiny import experiment

@@ -14,6 +14,7 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from moment_retrieval import train as training
+from moment_retrieval.checkpoints import open_trained
 from moment_retrieval.cli import main
 from moment_retrieval.formats import read_ground_truth, read_run
 from moment_retrieval.metrics.ndcg_iou import Convention, Measure
@@ -23,7 +24,6 @@ from moment_retrieval.train import DONE, FAILED
 from moment_retrieval.training import evaluation
 from moment_retrieval.training.evaluation import WholeCorpus
 from moment_retrieval.training.events import curves, read_events
-from moment_retrieval.training.progress import open_trained
 from tests.moment_retrieval.training.tiny import CLIP_S, experiment
 
 

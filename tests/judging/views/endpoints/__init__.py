@@ -1,6 +1,6 @@
 """Every route and for whom it is; ``test_endpoints`` requests each one and misses none.
 
-A new route is a line of its area's list in ``routes``. What its URL names is an attribute of ``Site``.
+A new route is a word of its area's table in ``routes``. What its URL names is an attribute of ``Site``.
 """
 
 from tests.judging.views.endpoints.routes import ENDPOINTS, HOLDER_ENDPOINTS, OPEN, Endpoint

@@ -1,4 +1,4 @@
-"""Every route and for whom it is. A new one is a line of its area's list."""
+"""Every route and for whom it is. A new one is a word in the row of its area, people and method."""
 
 Endpoint = tuple[str, str, frozenset[str], str]  # name, what the URL names, for whom, method
 ANNOTATOR, LEAD, STAFF = frozenset({"annotator"}), frozenset({"lead"}), frozenset({"lead", "admin"})
@@ -6,228 +6,139 @@ ADMIN = frozenset({"admin"})
 EVERYONE = STAFF | ANNOTATOR
 RUNNERS = STAFF | {"participant"}
 
-CORPUS: list[Endpoint] = [
-    ("annotation:corpus", "project", STAFF, "get"),
-    ("annotation:captions", "project", STAFF, "get"),
-    ("annotation:captions-rewrite", "project", STAFF, "post"),
-    ("annotation:caption-decide", "project", STAFF, "post"),
-    ("annotation:caption-undo", "project", STAFF, "post"),
-    ("annotation:train-sets", "project", STAFF, "get"),
-    ("annotation:train-set-start", "project", STAFF, "post"),
-    ("annotation:train-set-discard", "train_set", STAFF, "get"),
-    ("annotation:train-set-json", "train_set", STAFF, "get"),
-    ("annotation:train-set-parquet", "train_set", STAFF, "get"),
-    ("annotation:splits", "project", STAFF, "get"),
-    ("annotation:queries-draw", "project", STAFF, "post"),
-    ("annotation:statistics", "project", STAFF, "get"),
-    ("annotation:statistics-compute", "project", STAFF, "post"),
-    ("annotation:statistics-csv", "project", STAFF, "get"),
-    ("annotation:histograms-csv", "project", STAFF, "get"),
-]
-DESK: list[Endpoint] = [
-    ("judging:desk", "project", ANNOTATOR, "get"),
-    ("judging:assignment-take", "project", ANNOTATOR, "post"),
-    ("judging:pair-next", "project", ANNOTATOR, "get"),
-    ("judging:last-look", "project", ANNOTATOR, "get"),
-    ("judging:assignment-finish", "project", ANNOTATOR, "post"),
-    ("judging:assignment-return", "project", ANNOTATOR, "post"),
-    ("judging:heartbeat", "project", ANNOTATOR, "post"),
-    ("judging:leave", "project", ANNOTATOR, "post"),
-    ("judging:own-grades", "project", ANNOTATOR, "get"),
-    ("judging:guideline", "project", EVERYONE, "get"),
-]
-QUERIES: list[Endpoint] = [
-    ("judging:overview", "project", STAFF, "get"),
-    ("judging:queries", "project", STAFF, "get"),
-    ("judging:batches-open", "project", STAFF, "post"),
-    ("judging:query-sets", "project", STAFF, "get"),
-    ("judging:query-set-create", "project", LEAD, "post"),
-    ("judging:query-set", "set", STAFF, "get"),
-    ("judging:query-set-change", "set", LEAD, "post"),
-    ("judging:caption-edits", "project", STAFF, "get"),
-    ("judging:caption-edits-said", "project", STAFF, "get"),
-    ("judging:caption-edits-csv", "project", STAFF, "get"),
-    ("judging:candidates-rank", "project", STAFF, "post"),
-    ("judging:candidates-csv", "project", STAFF, "get"),
-]
-POOLS: list[Endpoint] = [
-    ("pools:pools", "project", STAFF, "get"),
-    ("pools:pool-create", "project", STAFF, "post"),
-    ("pools:pool", "pooling", STAFF, "get"),
-    ("pools:pool-open", "pooling", STAFF, "post"),
-    ("pools:pool-discard", "pooling", STAFF, "post"),
-    ("pools:pool-csv", "pooling", STAFF, "get"),
-    ("pools:pool-overlap-csv", "pooling", STAFF, "get"),
-]
-REVIEW: list[Endpoint] = [
-    ("judging:review-queue", "project", STAFF, "get"),
-    ("judging:flags", "project", STAFF, "get"),
-    ("judging:flags-csv", "project", STAFF, "get"),
-    ("judging:dropped", "project", STAFF, "get"),
-    ("judging:dropped-csv", "project", STAFF, "get"),
-    ("judging:withdrawn", "project", STAFF, "get"),
-    ("judging:withdrawn-csv", "project", STAFF, "get"),
-    ("judging:flag-dismiss", "flagged", LEAD, "post"),
-    ("judging:pair-recut", "flagged", LEAD, "post"),
-    ("judging:pair-bounds", "flagged", LEAD, "post"),
-    ("judging:pair-batch", "pair", STAFF, "get"),
-    ("judging:pair-withdraw", "pair", LEAD, "post"),
-    ("judging:pair-restore", "withdrawn", LEAD, "post"),
-    ("judging:batch", "batch", STAFF, "get"),
-    ("judging:batch-review", "batch", LEAD, "post"),
-    ("judging:review-undo", "closed", LEAD, "post"),
-    ("judging:reviews-preview", "project", LEAD, "get"),
-    ("judging:reviews-accept", "project", LEAD, "post"),
-]
-RELEASES: list[Endpoint] = [
-    ("judging:releases", "project", STAFF, "get"),
-    ("judging:release-create", "project", LEAD, "post"),
-    ("judging:release-download", "release", STAFF, "get"),
-    ("judging:judgments-csv", "project", STAFF, "get"),
-    ("judging:release-words", "project", STAFF, "get"),
-    ("judging:release-words-save", "project", LEAD, "post"),
-    ("judging:release", "release", STAFF, "get"),
-    ("judging:release-retry", "release", LEAD, "post"),
-    ("judging:release-changes", "release", STAFF, "get"),
-    ("judging:release-changes-csv", "release", STAFF, "get"),
-    ("judging:audit", "project", STAFF, "get"),
-    ("judging:audit-csv", "project", STAFF, "get"),
-    ("judging:audit-versions", "project", STAFF, "get"),
-    ("judging:audit-versions-csv", "project", STAFF, "get"),
-    ("models_runner:runs", "project", RUNNERS, "get"),
-    ("models_runner:export", "project", RUNNERS, "get"),
-    ("models_runner:run-new", "project", RUNNERS, "get"),
-    ("models_runner:run", "run", STAFF, "get"),
-    ("models_runner:compare", "project", RUNNERS, "get"),
-    ("models_runner:case", "open_project", RUNNERS, "get"),
-    ("models_runner:economy", "project", STAFF, "get"),
-    ("models_runner:economy-study", "project", STAFF, "post"),
-    ("models_runner:economy-csv", "studied", STAFF, "get"),
-    ("models_runner:features", "project", ADMIN, "get"),
-    ("models_runner:feature-set-create", "filmed", ADMIN, "post"),
-    ("models_runner:feature-set-register", "filmed", ADMIN, "post"),
-    ("models_runner:feature-set-cancel", "features", ADMIN, "get"),
-    ("models_runner:feature-set-resume", "features", ADMIN, "get"),
-    ("models_runner:feature-set-model", "features", ADMIN, "get"),
-    ("models_runner:feature-set-delete", "features", ADMIN, "get"),
-    ("models_runner:files", "project", RUNNERS, "get"),
-    ("models_runner:file", "release", RUNNERS, "get"),
-    ("models_runner:settings", "project", LEAD, "get"),
-    ("models_runner:run-create", "project", STAFF, "post"),
-    ("models_runner:run-withdraw", "run", LEAD, "post"),
-    ("models_runner:run-download", "run", STAFF, "get"),
-]
-BENCHMARKS: list[Endpoint] = [
-    ("models_runner:experiments", "project", STAFF, "get"),
-    ("models_runner:search", "project", STAFF, "get"),
-    ("models_runner:experiment-new", "project", ADMIN, "get"),
-    ("models_runner:experiment", "experiment", STAFF, "get"),
-    ("models_runner:experiment-delete", "experiment", ADMIN, "get"),
-    ("models_runner:tables", "project", STAFF, "get"),
-    ("models_runner:tables-export", "project", STAFF, "get"),
-    ("models_runner:training", "training", STAFF, "get"),
-    ("models_runner:training-cancel", "training", ADMIN, "post"),
-    ("models_runner:training-resume", "training", ADMIN, "post"),
-]
-PEOPLE: list[Endpoint] = [
-    ("judging:leave-project", "project", ANNOTATOR, "get"),
-    ("judging:people", "project", LEAD, "get"),
-    ("judging:invitation-create", "project", LEAD, "post"),
-    ("judging:registration-switch", "project", LEAD, "post"),
-    ("judging:invitation-place", "invitation", LEAD, "get"),
-    ("judging:invitation-renew", "invitation", LEAD, "post"),
-    ("judging:invitation-revoke", "invitation", LEAD, "post"),
-    ("judging:person", "member", LEAD, "get"),
-    ("judging:person-standing", "member", LEAD, "post"),
-    ("judging:person-password", "member", LEAD, "post"),
-    ("judging:person-erase", "member", LEAD, "get"),
-]
-QUALITY: list[Endpoint] = [
-    ("judging:agreement", "project", STAFF, "get"),
-    ("judging:agreement-compute", "project", STAFF, "post"),
-    ("judging:agreement-csv", "project", STAFF, "get"),
-    ("judging:agreement-of", "member", STAFF, "get"),
-    ("judging:alerts", "project", STAFF, "get"),
-    ("judging:alert", "alert", STAFF, "get"),
-    ("judging:alert-see", "alert", LEAD, "post"),
-]
-COVERAGE: list[Endpoint] = [
-    ("judging:coverage", "project", STAFF, "get"),
-    ("judging:coverage-create", "project", STAFF, "post"),
-    ("judging:coverage-study", "study", STAFF, "get"),
-    ("judging:coverage-open", "study", STAFF, "post"),
-    ("judging:coverage-discard", "study", STAFF, "post"),
-    ("judging:coverage-svg", "study", STAFF, "get"),
-    ("judging:coverage-csv", "study", STAFF, "get"),
-]
-DRAWN: list[Endpoint] = [
-    ("judging:figures", "project", STAFF, "get"),
-    ("judging:tables", "project", STAFF, "get"),
-    ("judging:tables-csv", "project", STAFF, "get"),
-    ("judging:tables-tex", "project", STAFF, "get"),
-    ("judging:figure", "grades", STAFF, "get"),
-    ("judging:figure", "partners", LEAD, "get"),
-    ("judging:figure-svg", "partners", LEAD, "get"),
-    ("judging:figure-csv", "partners", LEAD, "get"),
-]
-EXAMS: list[Endpoint] = [
-    ("judging:exams", "project", STAFF, "get"),
-    ("judging:exam-create", "project", LEAD, "post"),
-    ("judging:exam", "exam", STAFF, "get"),
-    ("judging:exam-close", "exam", LEAD, "post"),
-    ("judging:exam-csv", "exam", STAFF, "get"),
-    ("judging:known-exam", "known", STAFF, "get"),
-    ("judging:known-explain", "known", LEAD, "post"),
-    ("judging:known-retire", "known", LEAD, "post"),
-    ("judging:known-anchor", "known", LEAD, "post"),
-    ("judging:missed-exam", "sitting", STAFF, "get"),
-    ("judging:missed-exam-count", "sitting", LEAD, "post"),
-    ("judging:sitting-start", "project", ANNOTATOR, "post"),
-]
-SETTINGS: list[Endpoint] = [
-    ("judging:guideline-confirm", "project", ANNOTATOR, "post"),
-    ("judging:guideline-versions", "project", EVERYONE, "get"),
-    ("judging:guideline-version", "guideline", EVERYONE, "get"),
-    ("judging:guideline-edit", "project", LEAD, "get"),
-    ("judging:guideline-save", "project", LEAD, "post"),
-    ("judging:guideline-preview", "project", LEAD, "post"),
-    ("judging:guideline-review", "project", LEAD, "get"),
-    ("judging:guideline-publish", "project", LEAD, "post"),
-    ("judging:guideline-discard", "project", LEAD, "post"),
-    ("judging:guideline-examples", "project", LEAD, "get"),
-    ("judging:guideline-example-set", "project", LEAD, "post"),
-    ("judging:guideline-example-remove", "project", LEAD, "post"),
-    ("judging:training", "project", STAFF, "get"),
-    ("judging:training-draw", "project", LEAD, "post"),
-    ("judging:training-pair", "drawn", STAFF, "get"),
-    ("judging:training-pair-grade", "drawn", LEAD, "post"),
-    ("judging:training-pair-move", "drawn", LEAD, "post"),
-    ("judging:training-pair-remove", "drawn", LEAD, "post"),
-    ("judging:gate", "project", ANNOTATOR, "get"),
-    ("judging:gate-start", "project", ANNOTATOR, "post"),
-    ("judging:gate-answer", "project", ANNOTATOR, "post"),
-    ("judging:gate-questions", "project", STAFF, "get"),
-    ("judging:gate-question-new", "project", LEAD, "get"),
-    ("judging:gate-question-create", "project", LEAD, "post"),
-    ("judging:gate-preview", "project", STAFF, "get"),
-    ("judging:gate-set", "project", LEAD, "post"),
-    ("judging:gate-question", "question", LEAD, "get"),
-    ("judging:gate-question-change", "question", LEAD, "post"),
-    ("judging:gate-question-retire", "question", LEAD, "post"),
-    ("judging:policy", "project", STAFF, "get"),
-    ("judging:policy-publish", "project", LEAD, "post"),
-]
-PAY: list[Endpoint] = [
-    ("judging:pay", "project", LEAD, "get"),
-    ("judging:pay-csv", "project", LEAD, "get"),
-    ("judging:pay-rate-set", "project", LEAD, "post"),
-    ("judging:hours-correct", "project", LEAD, "post"),
-    ("judging:pay-person", "member", LEAD, "get"),
-    ("judging:pay-person-csv", "member", LEAD, "get"),
-    ("judging:forecast", "project", LEAD, "get"),
-    ("judging:hours", "project", ANNOTATOR, "get"),
-    ("judging:hours-csv", "project", ANNOTATOR, "get"),
-]
+
+def area(*rows: tuple[str, str, frozenset[str], str, str]) -> list[Endpoint]:
+    """Return the endpoints of rows that name an app, what the URL names, for whom, the method, and routes."""
+    return [
+        (f"{app}:{route}", what, who, method) for app, what, who, method, routes in rows for route in routes.split()
+    ]
+
+
+CORPUS = area(
+    ("annotation", "project", STAFF, "get", "corpus captions train-sets splits statistics statistics-csv"),
+    ("annotation", "project", STAFF, "get", "histograms-csv"),
+    ("annotation", "project", STAFF, "post", "captions-rewrite caption-decide caption-undo train-set-start"),
+    ("annotation", "project", STAFF, "post", "queries-draw statistics-compute"),
+    ("annotation", "train_set", STAFF, "get", "train-set-discard train-set-json train-set-parquet"),
+)
+DESK = area(
+    ("judging", "project", ANNOTATOR, "get", "desk pair-next last-look own-grades"),
+    ("judging", "project", ANNOTATOR, "post", "assignment-take assignment-finish assignment-return heartbeat leave"),
+    ("judging", "project", EVERYONE, "get", "guideline"),
+)
+QUERIES = area(
+    ("judging", "project", STAFF, "get", "overview queries query-sets caption-edits caption-edits-said"),
+    ("judging", "project", STAFF, "get", "caption-edits-csv candidates-csv"),
+    ("judging", "project", STAFF, "post", "batches-open candidates-rank"),
+    ("judging", "project", LEAD, "post", "query-set-create"),
+    ("judging", "set", STAFF, "get", "query-set"),
+    ("judging", "set", LEAD, "post", "query-set-change"),
+)
+POOLS = area(
+    ("pools", "project", STAFF, "get", "pools"),
+    ("pools", "project", STAFF, "post", "pool-create"),
+    ("pools", "pooling", STAFF, "get", "pool pool-csv pool-overlap-csv"),
+    ("pools", "pooling", STAFF, "post", "pool-open pool-discard"),
+)
+REVIEW = area(
+    ("judging", "project", STAFF, "get", "review-queue flags flags-csv dropped dropped-csv withdrawn withdrawn-csv"),
+    ("judging", "flagged", LEAD, "post", "flag-dismiss pair-recut pair-bounds"),
+    ("judging", "pair", STAFF, "get", "pair-batch"),
+    ("judging", "pair", LEAD, "post", "pair-withdraw"),
+    ("judging", "withdrawn", LEAD, "post", "pair-restore"),
+    ("judging", "batch", STAFF, "get", "batch"),
+    ("judging", "batch", LEAD, "post", "batch-review"),
+    ("judging", "closed", LEAD, "post", "review-undo"),
+    ("judging", "project", LEAD, "get", "reviews-preview"),
+    ("judging", "project", LEAD, "post", "reviews-accept"),
+)
+RELEASES = area(
+    ("judging", "project", STAFF, "get", "releases judgments-csv release-words audit audit-csv audit-versions"),
+    ("judging", "project", STAFF, "get", "audit-versions-csv"),
+    ("judging", "project", LEAD, "post", "release-create release-words-save"),
+    ("judging", "release", STAFF, "get", "release-download release release-changes release-changes-csv"),
+    ("judging", "release", LEAD, "post", "release-retry"),
+    ("models_runner", "project", RUNNERS, "get", "runs export run-new compare files"),
+    ("models_runner", "run", STAFF, "get", "run run-download"),
+    ("models_runner", "open_project", RUNNERS, "get", "case"),
+    ("models_runner", "project", STAFF, "get", "economy"),
+    ("models_runner", "project", STAFF, "post", "economy-study run-create"),
+    ("models_runner", "studied", STAFF, "get", "economy-csv"),
+    ("models_runner", "project", ADMIN, "get", "features"),
+    ("models_runner", "filmed", ADMIN, "post", "feature-set-create feature-set-register"),
+    ("models_runner", "features", ADMIN, "get", "feature-set-cancel feature-set-resume feature-set-model"),
+    ("models_runner", "features", ADMIN, "get", "feature-set-delete"),
+    ("models_runner", "release", RUNNERS, "get", "file"),
+    ("models_runner", "project", LEAD, "get", "settings"),
+    ("models_runner", "run", LEAD, "post", "run-withdraw"),
+)
+BENCHMARKS = area(
+    ("models_runner", "project", STAFF, "get", "experiments search tables tables-export"),
+    ("models_runner", "project", ADMIN, "get", "experiment-new"),
+    ("models_runner", "experiment", STAFF, "get", "experiment"),
+    ("models_runner", "experiment", ADMIN, "get", "experiment-delete"),
+    ("models_runner", "training", STAFF, "get", "training"),
+    ("models_runner", "training", ADMIN, "post", "training-cancel training-resume"),
+)
+PEOPLE = area(
+    ("judging", "project", ANNOTATOR, "get", "leave-project"),
+    ("judging", "project", LEAD, "get", "people"),
+    ("judging", "project", LEAD, "post", "invitation-create registration-switch"),
+    ("judging", "invitation", LEAD, "get", "invitation-place"),
+    ("judging", "invitation", LEAD, "post", "invitation-renew invitation-revoke"),
+    ("judging", "member", LEAD, "get", "person person-erase"),
+    ("judging", "member", LEAD, "post", "person-standing person-password"),
+)
+QUALITY = area(
+    ("judging", "project", STAFF, "get", "agreement agreement-csv alerts"),
+    ("judging", "project", STAFF, "post", "agreement-compute"),
+    ("judging", "member", STAFF, "get", "agreement-of"),
+    ("judging", "alert", STAFF, "get", "alert"),
+    ("judging", "alert", LEAD, "post", "alert-see"),
+)
+COVERAGE = area(
+    ("judging", "project", STAFF, "get", "coverage"),
+    ("judging", "project", STAFF, "post", "coverage-create"),
+    ("judging", "study", STAFF, "get", "coverage-study coverage-svg coverage-csv"),
+    ("judging", "study", STAFF, "post", "coverage-open coverage-discard"),
+)
+DRAWN = area(
+    ("judging", "project", STAFF, "get", "figures tables tables-csv tables-tex"),
+    ("judging", "grades", STAFF, "get", "figure"),
+    ("judging", "partners", LEAD, "get", "figure figure-svg figure-csv"),
+)
+EXAMS = area(
+    ("judging", "project", STAFF, "get", "exams"),
+    ("judging", "project", LEAD, "post", "exam-create"),
+    ("judging", "exam", STAFF, "get", "exam exam-csv"),
+    ("judging", "exam", LEAD, "post", "exam-close"),
+    ("judging", "known", STAFF, "get", "known-exam"),
+    ("judging", "known", LEAD, "post", "known-explain known-retire known-anchor"),
+    ("judging", "sitting", STAFF, "get", "missed-exam"),
+    ("judging", "sitting", LEAD, "post", "missed-exam-count"),
+    ("judging", "project", ANNOTATOR, "post", "sitting-start"),
+)
+SETTINGS = area(
+    ("judging", "project", ANNOTATOR, "post", "guideline-confirm gate-start gate-answer"),
+    ("judging", "project", EVERYONE, "get", "guideline-versions"),
+    ("judging", "guideline", EVERYONE, "get", "guideline-version"),
+    ("judging", "project", LEAD, "get", "guideline-edit guideline-review guideline-examples gate-question-new"),
+    ("judging", "project", LEAD, "post", "guideline-save guideline-preview guideline-publish guideline-discard"),
+    ("judging", "project", LEAD, "post", "guideline-example-set guideline-example-remove training-draw"),
+    ("judging", "project", LEAD, "post", "gate-question-create gate-set policy-publish"),
+    ("judging", "project", STAFF, "get", "training gate-questions gate-preview policy"),
+    ("judging", "drawn", STAFF, "get", "training-pair"),
+    ("judging", "drawn", LEAD, "post", "training-pair-grade training-pair-move training-pair-remove"),
+    ("judging", "project", ANNOTATOR, "get", "gate"),
+    ("judging", "question", LEAD, "get", "gate-question"),
+    ("judging", "question", LEAD, "post", "gate-question-change gate-question-retire"),
+)
+PAY = area(
+    ("judging", "project", LEAD, "get", "pay pay-csv forecast"),
+    ("judging", "project", LEAD, "post", "pay-rate-set hours-correct"),
+    ("judging", "member", LEAD, "get", "pay-person pay-person-csv"),
+    ("judging", "project", ANNOTATOR, "get", "hours hours-csv"),
+)
 MORE_ARGS = {
     "models_runner:export": ["csv"],
     "models_runner:tables-export": ["csv"],
@@ -235,17 +146,14 @@ MORE_ARGS = {
 }
 ENDPOINTS = [*EXAMS, *CORPUS, *DESK, *QUERIES, *POOLS, *COVERAGE, *REVIEW, *RELEASES, *PEOPLE, *QUALITY, *DRAWN]
 ENDPOINTS += [*SETTINGS, *PAY, *BENCHMARKS]
-HOLDER_ENDPOINTS: list[Endpoint] = [  # only who holds the pair's assignment learns that it exists
-    ("judging:pair", "pair", ANNOTATOR, "get"),
-    ("judging:judgment-create", "pair", ANNOTATOR, "post"),
-    ("judging:flag-set", "pair", ANNOTATOR, "post"),
-    ("judging:flag-withdraw", "pair", ANNOTATOR, "post"),
-    ("judging:sitting", "sitting", ANNOTATOR, "get"),
-    ("judging:sitting-look", "sitting", ANNOTATOR, "get"),
-    ("judging:sitting-hand-in", "sitting", ANNOTATOR, "post"),
-    ("judging:known-pair", "known", ANNOTATOR, "get"),
-    ("judging:known-grade", "known", ANNOTATOR, "post"),
-]
+HOLDER_ENDPOINTS = area(  # only who holds the pair's assignment learns that it exists
+    ("judging", "pair", ANNOTATOR, "get", "pair"),
+    ("judging", "pair", ANNOTATOR, "post", "judgment-create flag-set flag-withdraw"),
+    ("judging", "sitting", ANNOTATOR, "get", "sitting sitting-look"),
+    ("judging", "sitting", ANNOTATOR, "post", "sitting-hand-in"),
+    ("judging", "known", ANNOTATOR, "get", "known-pair"),
+    ("judging", "known", ANNOTATOR, "post", "known-grade"),
+)
 OPEN = {  # routes that name nothing of anybody's: why, and where they are tried
     "home": "leads to the asker's own projects: TestOpenPages",
     "login": "is for everybody: TestOpenPages, tests/config/test_account",

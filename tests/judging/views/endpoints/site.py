@@ -70,18 +70,11 @@ def zipped(files: Mapping[str, bytes]) -> bytes:
 
 KAPPA = {"value": None, "interval": None}
 FIGURES = {  # of an annotator of whom little can be told
-    "judgments": 2,
-    "consensus": None,
+    **{"judgments": 2, "consensus": None, "bias": None, "distribution": [0, 0, 0, 2, 0], "weeks": [], "partners": []},
+    **{"longest_run": 2, "fast_streak": 0, "gold": {"judgments": 0, "misaligned": None}},
     "against_relevance": {"n": 0, "unweighted": KAPPA, "linear": KAPPA, "quadratic": KAPPA},
-    "bias": None,
-    "distribution": [0, 0, 0, 2, 0],
     "seconds": {"known": 0, "median": None, "mean": None},
-    "weeks": [],
-    "longest_run": 2,
-    "fast_streak": 0,
-    "partners": [],
     "with_partners": {"unweighted": None, "linear": None, "quadratic": None},
-    "gold": {"judgments": 0, "misaligned": None},
 }
 
 
@@ -107,10 +100,8 @@ class Site:
         self.release = Release.objects.create(project=self.project, version=1)
         self.release.archive.save("release-1.zip", ContentFile(zipped({"video_corpus.json": b"{}"})), save=False)
         self.release.state = "ready"
-        self.release.manifest = {
-            "counts": {"pairs": {}},
-            "files": {"video_corpus.json": {"bytes": 2, "sha256": "0" * 64}},
-        }
+        files = {"video_corpus.json": {"bytes": 2, "sha256": "0" * 64}}
+        self.release.manifest = {"counts": {"pairs": {}}, "files": files}
         self.release.save()
         self.run = Run.objects.create(project=self.project, release=self.release, system="similarity", split="val")
         self.run.file.save("run.json", ContentFile(b"[]"), save=False)
@@ -262,15 +253,8 @@ class Site:
         if endpoint and endpoint[0] == "annotation:train-set-start":
             return self.train_form
         key = form_key(assignment=self.assignment.uuid, pair=self.pair.uuid, n_answers=1)
-        values = {
-            "key": key,
-            "grade": 3,
-            "decision": "close",
-            "reason": "broken",
-            "name": "new",
-            "split": "",
-            **EXAM,
-        } | {
+        values = {"key": key, "grade": 3, "decision": "close", "reason": "broken", "name": "new", "split": "", **EXAM}
+        values |= {
             "role": "annotator",
             "days": 14,
             "action": "suspend",

@@ -10,7 +10,7 @@ from core.models import AuditEvent
 from judging.models import Release
 from models_runner.leaderboard.services.runs import run_upload
 from models_runner.models import PerQuery, Run, Score, Scoring
-from moment_retrieval.metrics.board import COLUMNS
+from moment_retrieval.metrics.leaderboard import COLUMNS
 from tests.factories import MembershipFactory
 from tests.models_runner.acts import run_json, uploaded
 from tests.models_runner.benchmarks import trainable

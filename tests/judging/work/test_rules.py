@@ -1,12 +1,26 @@
-"""Which seat is next, in what order pairs are shown, and how long a lease lasts."""
+"""The rules of handing out: seats, order, leases, keys of forms, time spent, bounds of a moment."""
 
-from datetime import UTC, datetime
+import math
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judging.work.rules import SLOTS, RequestedPair, free_seats, lease_until, shuffled, slot_for
+from judging.work.rules import (
+    LONGEST_MS,
+    SLOTS,
+    RequestedPair,
+    active_ms,
+    fault_of_bounds,
+    form_key,
+    free_seats,
+    lease_until,
+    shuffled,
+    slot_for,
+    with_change,
+)
 
 NEW = [RequestedPair(7, (), False), RequestedPair(3, (), False)]
 BY_1 = [RequestedPair(7, (1,), False), RequestedPair(3, (1,), False)]  # seat 1 has graded everything
@@ -74,9 +88,7 @@ requested_pairs = st.lists(
 
 
 @given(requested_pairs, slot_sets)
-def test_every_grade_that_is_missing_belongs_to_a_free_or_an_occupied_slot(
-    pairs: list[RequestedPair], occupied_slots: set[int]
-) -> None:
+def test_missing_grades_belong_to_free_or_occupied_slots(pairs: list[RequestedPair], occupied_slots: set[int]) -> None:
     free = free_seats(pairs, taken_slots=occupied_slots)
     assert occupied_slots.isdisjoint(free)
     for pair in pairs:
@@ -86,9 +98,7 @@ def test_every_grade_that_is_missing_belongs_to_a_free_or_an_occupied_slot(
 
 
 @given(requested_pairs, slot_sets)
-def test_a_free_slot_is_never_empty_and_keeps_the_order_of_pairs(
-    pairs: list[RequestedPair], occupied_slots: set[int]
-) -> None:
+def test_free_slots_are_never_empty_and_keep_the_order(pairs: list[RequestedPair], occupied_slots: set[int]) -> None:
     order = [pair.pair_id for pair in pairs]
     for pair_ids in free_seats(pairs, taken_slots=occupied_slots).values():
         assert pair_ids
@@ -137,3 +147,83 @@ def test_the_order_of_rank_is_not_favoured() -> None:
 def test_lease() -> None:
     noon = datetime(2026, 3, 29, 12, tzinfo=UTC)
     assert lease_until(noon, minutes=20) == datetime(2026, 3, 29, 12, 20, tzinfo=UTC)
+
+
+ONE = UUID("11111111-1111-4111-8111-111111111111")
+OTHER = UUID("22222222-2222-4222-8222-222222222222")
+forms = st.tuples(st.uuids(), st.uuids(), st.integers(0, 200))
+
+
+def key(assignment: UUID, pair: UUID, n_answers: int) -> UUID:
+    return form_key(assignment=assignment, pair=pair, n_answers=n_answers)
+
+
+def test_it_does_not_change_between_releases() -> None:
+    """Pages that are open while the site is updated go on."""
+    assert key(ONE, OTHER, 0) == UUID("a430da62-a237-5e93-b77d-dfbe1c34a006")
+    assert key(ONE, OTHER, 12) == UUID("81fe768a-3d03-5394-a7f6-394cb95b23d3")
+
+
+@given(forms, forms)
+def test_two_forms_share_a_key_only_when_they_show_the_same(
+    one: tuple[UUID, UUID, int], other: tuple[UUID, UUID, int]
+) -> None:
+    assert (key(*one) == key(*other)) == (one == other)
+
+
+@given(st.uuids(), st.uuids(), st.integers(0, 20))
+def test_each_grade_of_a_pair_has_its_own_key(assignment: UUID, pair: UUID, n_given: int) -> None:
+    keys = {key(assignment, pair, number) for number in range(n_given + 1)}
+    assert len(keys) == n_given + 1
+    assert key(pair, assignment, n_given) not in keys or assignment == pair
+
+
+SHOWN = datetime(2026, 3, 1, 12, tzinfo=UTC)
+HOUR = 60 * 60
+
+
+@pytest.mark.parametrize(
+    ("measured", "seconds_since", "expected_ms"),
+    [
+        (8_000, 10, 8_000),
+        (0, 10, 0),
+        (10_001, 10, 10_000),  # no pair waited for longer
+        (10**30, 10, 10_000),
+        (None, 10, 10_000),  # nothing measured
+        (None, 0, 0),
+        (None, -5, 0),  # clocks of two machines
+        (3_000, -5, 0),
+        (-7, 10, 0),
+        (None, 5 * HOUR, LONGEST_MS),
+        (5 * HOUR * 1000, 6 * HOUR, LONGEST_MS),
+        (None, 0.0014, 1),
+    ],
+)
+def test_active_time(measured: int | None, seconds_since: float, expected_ms: int) -> None:
+    assert active_ms(measured, since=SHOWN, now=SHOWN + timedelta(seconds=seconds_since)) == expected_ms
+
+
+@pytest.mark.parametrize(
+    ("before", "added", "expected_ms"), [(5, 7, 12), (None, 7, 7), (LONGEST_MS, 1, LONGEST_MS), (0, 0, 0)]
+)
+def test_a_change_adds_its_time(before: int | None, added: int, expected_ms: int) -> None:
+    assert with_change(before, added) == expected_ms
+
+
+@pytest.mark.parametrize(
+    ("start_s", "end_s", "words"),
+    [
+        (0.0, 90.0, None),
+        (12.5, 12.6, None),
+        (-0.1, 5.0, "cannot start before its video"),
+        (5.0, 90.1, "The video is only 90 s long."),
+        (5.0, 5.0, "ends after it starts"),
+        (5.0, 5.05, "ends after it starts"),
+        (6.0, 5.0, "ends after it starts"),
+        (math.nan, 5.0, "numbers of seconds"),
+        (0.0, math.inf, "numbers of seconds"),
+    ],
+)
+def test_faults(start_s: float, end_s: float, words: str | None) -> None:
+    fault = fault_of_bounds(start_s, end_s, duration_s=90.0)
+    assert fault is None if words is None else words in str(fault)

@@ -1,4 +1,4 @@
-"""Finished trainings that answer typed words, with what each hit was found by; ``searching.queries`` needs no torch.
+"""Finished trainings that answer typed words, with what each hit was found by; ``answers`` beside it needs no torch.
 
 Notation: V videos of the index, v of them that hold a hit, W clips, H hidden features.
 """
@@ -22,23 +22,22 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
-from moment_retrieval.checkpoints import WEIGHTS, BrokenCheckpoint
+from moment_retrieval.answers import Answer, Hit, UnknownWords, Why, Words, folded
+from moment_retrieval.batches import Sequences
+from moment_retrieval.checkpoints import BEST, WEIGHTS, BrokenCheckpoint, Trained, open_trained
 from moment_retrieval.data import readers_of
+from moment_retrieval.distributed import Pair
 from moment_retrieval.errors import MissingFeatures, UnreadableFile, at
 from moment_retrieval.features import open_features
 from moment_retrieval.formats import read_ground_truth
 from moment_retrieval.index import Index
 from moment_retrieval.jsonfiles import checksum, write_atomically
 from moment_retrieval.models.conquer import EncodedClips
-from moment_retrieval.models.two_stream import Pair
 from moment_retrieval.preprocessing import CLIP_S
-from moment_retrieval.ragged import Sequences
 from moment_retrieval.records import read_corpus
-from moment_retrieval.search import Found, best_videos, encode_corpus, search, search_candidates, seconds
-from moment_retrieval.searching.queries import Answer, Hit, UnknownWords, Why, Words, folded
+from moment_retrieval.search import RankedMoments, best_videos, encode_corpus, search, search_candidates, seconds
 from moment_retrieval.training.evaluation import VIDEOS
 from moment_retrieval.training.feature_rows import Store, opened_stores
-from moment_retrieval.training.progress import BEST, Trained, open_trained
 
 FOLDER, INDEX, ABOUT = "search", "index.safetensors", "index.json"
 Names = tuple[str, ...]
@@ -118,7 +117,7 @@ DEPTH = 100  # moments that are looked at before those that overlap are folded
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class WordReader:
     """A trained model and what reads words for it."""
 
     trained: Trained
@@ -168,7 +167,7 @@ class Reading:
 class CorpusSearcher:
     """XML or ReLoCLNet: all videos are searched."""
 
-    reading: Reading
+    reader: WordReader
     names: Names
     index: Index
 
@@ -176,17 +175,17 @@ class CorpusSearcher:
     def open(cls, folder: Path, words: Words, made_by: str = "", *, is_assumed: bool = False) -> CorpusSearcher:
         """The best weights of a training's folder. Raises ScoringError."""
         trained = open_trained(folder)
-        return cls(Reading(trained, words, made_by, is_assumed), *corpus_index(trained, folder))
+        return cls(WordReader(trained, words, made_by, is_assumed), *corpus_index(trained, folder))
 
     @property
     def nbytes(self) -> int:
-        return self.reading.nbytes + self.index.nbytes
+        return self.reader.nbytes + self.index.nbytes
 
     def answer(self, text: str, moments: int, *, every: bool = False) -> Answer:
         """The best moments for some words; with ``every`` also those that overlap a better one."""
         began = perf_counter()
-        query, read = self.reading.query(text), perf_counter()
-        trained = self.reading.trained
+        query, read = self.reader.query(text), perf_counter()
+        trained = self.reader.trained
         result = search(trained.model, query, self.index, replace(trained.decoding, moments=max(DEPTH, moments)))
         hits, videos = _hits(result, self.names, trained, moments, every=every)
         with torch.inference_mode():
@@ -205,7 +204,7 @@ class CorpusSearcher:
     def _curves(self, encoded: Pair, videos: Tensor) -> tuple[list[Tensor], list[Tensor]]:
         some, count = self.index.taken(videos), len(videos)
         queries = encoded[0].expand(count, -1), encoded[1].expand(count, -1)
-        logits = self.reading.trained.model.span_logits(queries, some)
+        logits = self.reader.trained.model.span_logits(queries, some)
         start, end = (_cut(part.softmax(1), some.layouts[0].lengths) for part in logits)
         return start, end
 
@@ -214,7 +213,7 @@ class CorpusSearcher:
 class CandidateSearcher:
     """CONQUER: the best videos of another training are searched."""
 
-    reading: Reading
+    reader: WordReader
     names: Names
     clips: EncodedClips
     first: CorpusSearcher
@@ -225,21 +224,21 @@ class CandidateSearcher:
     ) -> CandidateSearcher:
         """The best weights of a training's folder. Raises ScoringError."""
         trained = open_trained(folder)
-        return cls(Reading(trained, words, made_by, is_assumed), *corpus_clips(trained), first)
+        return cls(WordReader(trained, words, made_by, is_assumed), *corpus_clips(trained), first)
 
     @property
     def nbytes(self) -> int:
         """Without those of the training that names the candidates, which is held by itself."""
-        return self.reading.nbytes + self.clips.seen.nbytes + self.clips.heard.nbytes
+        return self.reader.nbytes + self.clips.seen.nbytes + self.clips.heard.nbytes
 
     def answer(self, text: str, moments: int, *, every: bool = False) -> Answer:
         """As of ``CorpusSearcher``; scores of videos are those of the training that named the candidates."""
         began = perf_counter()
-        query, others_query = self.reading.query(text), self.first.reading.query(text)
-        read, trained = perf_counter(), self.reading.trained
+        query, others_query = self.reader.query(text), self.first.reader.query(text)
+        read, trained = perf_counter(), self.reader.trained
         decoding = replace(trained.decoding, moments=max(DEPTH, moments))
         with torch.inference_mode():
-            others = self.first.reading.trained.model.encode_queries(others_query)
+            others = self.first.reader.trained.model.encode_queries(others_query)
             candidates = self._candidates(others, decoding.videos)
         result = search_candidates(trained.model, query, self.clips, candidates, decoding)
         hits, videos = _hits(result, self.names, trained, moments, every=every)
@@ -267,7 +266,7 @@ class CandidateSearcher:
         return torch.tensor([numbers.get(name, -1) for name in self.first.names])
 
     def _curves(self, query: Sequences, videos: Tensor) -> tuple[list[Tensor], list[Tensor]]:
-        model, some = self.reading.trained.model, self.clips.taken(videos)
+        model, some = self.reader.trained.model, self.clips.taken(videos)
         output = model.locate(model.encode_queries(query).taken(torch.zeros_like(videos)), some)
         real = some.layout.real
         logits = (part.masked_fill(~real, -math.inf) for part in (output.start, output.end))
@@ -278,7 +277,9 @@ class CandidateSearcher:
 Searcher = CorpusSearcher | CandidateSearcher
 
 
-def _hits(result: Found, names: Names, trained: Trained, moments: int, *, every: bool) -> tuple[list[Hit], Tensor]:
+def _hits(
+    result: RankedMoments, names: Names, trained: Trained, moments: int, *, every: bool
+) -> tuple[list[Hit], Tensor]:
     """The best moments of one query, and the videos they lie in."""
     start_s, end_s = seconds(result, trained.decoding)
     columns: list[Any] = [result.video, start_s, end_s, result.score, result.start, result.end]
@@ -297,6 +298,6 @@ def _cut(rows: Tensor, lengths: Tensor) -> list[Tensor]:
 def _answer(
     searcher: Searcher, hits: list[Hit], whys: dict[str, Why], alpha: float, began: tuple[float, float]
 ) -> Answer:
-    reading, offset = searcher.reading, searcher.reading.trained.decoding.end_offset_s
+    reader, offset = searcher.reader, searcher.reader.trained.decoding.end_offset_s
     words_ms, search_ms = 1000 * (began[1] - began[0]), 1000 * (perf_counter() - began[1])
-    return Answer(hits, whys, len(searcher.names), alpha, CLIP_S, offset, words_ms, search_ms, reading.notices)
+    return Answer(hits, whys, len(searcher.names), alpha, CLIP_S, offset, words_ms, search_ms, reader.notices)

@@ -30,7 +30,7 @@ class Column(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Board:
+class LeaderboardScores:
     """The scores of one run."""
 
     columns: tuple[Column, ...]  # [C] the measures, in the order of ``COLUMNS``
@@ -54,7 +54,7 @@ COLUMNS = (
 )
 
 
-def board(run: RunTable, judged: JudgedTable) -> Board:
+def leaderboard_scores(run: RunTable, judged: JudgedTable) -> LeaderboardScores:
     """Score a run by every measure.
 
     Raises:
@@ -63,7 +63,7 @@ def board(run: RunTable, judged: JudgedTable) -> Board:
     parts = [evaluate(run, judged, convention=convention, gain=gain) for convention, gain in COMBINATIONS]
     recall_scores = recall.recall(run, judged, mus=RECALL_MUS)
     values = np.concatenate([placed(scores, judged) for scores in (*parts, recall_scores)], axis=1)
-    return Board(COLUMNS, judged.query_ids, values, unjudged(run, judged), recall_scores.missing)
+    return LeaderboardScores(COLUMNS, judged.query_ids, values, unjudged(run, judged), recall_scores.missing)
 
 
 def placed(scores: Scores, judged: JudgedTable) -> Floats:

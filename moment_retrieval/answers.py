@@ -19,23 +19,20 @@ class UnknownWords(ScoringError):
     """Nobody can make features of typed words as those of the training were made."""
 
 
-@dataclass(frozen=True)
-class WordsBy:
-    """Extractor of query features: name in ``features.extractors``, and the model it asks for."""
-
-    way: str
-    model: str = ""
-
-
 class Words:
-    """An extractor of query features, loaded."""
+    """An extractor of query features, loaded.
 
-    def __init__(self, by: WordsBy, *, setup: Setup | None = None) -> None:
-        """Raises UnknownWords, MissingModel."""
-        if not can_read(by.way):
+    Raises:
+        UnknownWords: no extractor of this name (``features.extractors``) makes features of queries.
+        MissingModel: its ``model`` cannot be loaded.
+    """
+
+    def __init__(self, extractor_name: str, model: str = "", *, setup: Setup | None = None) -> None:
+        readers = [name for name, about in EXTRACTORS.items() if Kind.QUERY in about.kinds]
+        if extractor_name not in readers:
             raise UnknownWords(f"it is not known what made the query features of this training. {ADVICE}")
         self._extractor: Any = extractor_of(
-            ExtractorName(by.way), Kind.QUERY, model=by.model, setup=setup or Setup(device="cpu")
+            ExtractorName(extractor_name), Kind.QUERY, model=model, setup=setup or Setup(device="cpu")
         )
         self.name, self.width = str(self._extractor.name), int(self._extractor.width)
 
@@ -43,11 +40,6 @@ class Words:
         """One row for each token [n, width]."""
         rows: Rows = next(iter(self._extractor.rows([Sentence("typed", text)])))
         return rows
-
-
-def can_read(extractor_name: str) -> bool:
-    """Whether a way makes features of queries."""
-    return any(extractor_name == one.value and Kind.QUERY in about.kinds for one, about in EXTRACTORS.items())
 
 
 ALIKE = 0.5  # intersection over union of two moments of which the better one stands for both

@@ -1,0 +1,216 @@
+"""Files of features, opened by their kind, and written as HDF5 so that work cut short goes on."""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, Self
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from moment_retrieval.errors import BrokenFeatures, NotWritable, UnreadableFile, at
+from moment_retrieval.features.hdf5 import Hdf5Store
+from moment_retrieval.features.lmdbs import LmdbStore
+from moment_retrieval.features.stores import LMDB_FILE, FeatureStore, Rows, as_rows
+
+HDF5_ENDINGS = (".h5", ".hdf5")
+HDF5_MARK = b"\x89HDF\r\n\x1a\n"  # at the beginning, or behind a block of 512, 1024, 2048, ... bytes
+LEAST_BLOCK = 512
+
+
+def open_features(path: str | Path) -> FeatureStore:
+    """The features in an HDF5 file or an LMDB folder.
+
+    Raises:
+        BrokenFeatures: there is no such file, it is cut short, or it is neither.
+    """
+    path = Path(path)
+    if path.is_dir() and (path / LMDB_FILE).is_file():
+        return LmdbStore(path)
+    if is_hdf5(path):
+        return Hdf5Store(path)
+    if not path.exists():
+        raise BrokenFeatures(f"{path}: there is no such file or folder")
+    raise BrokenFeatures(f"{path}: neither an HDF5 file (.h5, .hdf5) nor an LMDB folder ({LMDB_FILE})")
+
+
+def is_hdf5(path: Path) -> bool:
+    """Whether it is the kind of file that is read by HDF5."""
+    return path.is_file() and path.suffix.lower() in HDF5_ENDINGS
+
+
+def check_format(path: Path) -> None:
+    """Refuse what is no file of features by its name and first bytes; neither HDF5 nor LMDB is asked.
+
+    What it holds is known from ``inspection`` alone.
+
+    Raises:
+        BrokenFeatures: there is no such file, it is neither, or it does not begin as one.
+    """
+    if not is_hdf5(path):
+        open_features(path).close()  # reads the header of an LMDB folder and maps nothing; refuses all else
+        return
+    try:
+        with path.open("rb") as file:
+            position = 0
+            while (mark := _bytes_at(file, position)) and mark != HDF5_MARK:
+                position = 2 * position or LEAST_BLOCK
+    except OSError as error:
+        raise BrokenFeatures(f"{path.name}: {error.strerror}") from error
+    if not mark:
+        raise BrokenFeatures(f"{path.name}: not a readable HDF5 file: it does not begin as one")
+
+
+def _bytes_at(file: BinaryIO, position: int) -> bytes:
+    file.seek(position)
+    return file.read(len(HDF5_MARK))
+
+
+RECORD = struct.Struct("<4sIIII")  # mark, bytes of the name, rows, numbers in a row, checksum of name and rows
+MARK = b"MJF1"
+FLOAT = np.dtype("<f4")
+
+
+class FeatureWriter:
+    """Adds rows to a file of features. Leave it by ``finish``, or as a context manager, to have the file.
+
+    What a killed process wrote is known to the next writer of the same path: ``name in writer``. HDF5 that is being
+    written is not readable after a kill; new rows therefore go to a journal beside the file, record by record, and the
+    file is made of it at the end and put in place as a whole.
+    """
+
+    def __init__(self, path: str | Path, *, width: int) -> None:
+        self.path = Path(path)
+        self.width = width
+        self._journal_path = self.path.with_name(f"{self.path.name}.journal")
+        self._finished = self._names_of_file()
+        self._places: dict[str, tuple[int, int]] = {}  # where the rows of a name begin in the journal, and how many
+        with at(self._journal_path.name):
+            try:
+                self._journal: BinaryIO = self._journal_path.open("a+b")
+            except OSError as error:
+                raise UnreadableFile(f"cannot be written: {error.strerror}") from error
+            self._recover()
+
+    def add(self, name: str, rows: NDArray[Any]) -> None:
+        """Write the features of ``name`` [n, width]; they survive a kill once this returns.
+
+        Raises:
+            NotWritable: the name has features already, or HDF5 has no place for it.
+            BrokenFeatures: the rows have another shape, or hold what is not a number.
+        """
+        with at(name):
+            if name in self:
+                raise NotWritable("has features already")
+            _check_name(name)
+            values = as_rows(np.asarray(rows))
+            if values.shape[1] != self.width:
+                raise BrokenFeatures(f"rows of {values.shape[1]} numbers, where {self.width} are expected")
+            if not np.isfinite(values).all():
+                raise BrokenFeatures("the rows hold what is not a number")
+        key, data = name.encode(), np.ascontiguousarray(values, FLOAT).tobytes()
+        self._journal.write(RECORD.pack(MARK, len(key), *values.shape, crc32(data, crc32(key))) + key)
+        position = self._journal.tell()
+        self._journal.write(data)
+        self._journal.flush()
+        self._places[name] = position, len(values)
+
+    def finish(self) -> None:
+        """Make the file of what it held and what was added, and put it in place."""
+        unfinished = self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
+        if self._places or not self.path.exists():
+            try:
+                self._write(unfinished)
+                os.replace(unfinished, self.path)
+            finally:
+                unfinished.unlink(missing_ok=True)
+        self._journal.close()
+        self._journal_path.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Stop; what was added stays in the journal for the next writer."""
+        self._journal.close()
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._places or name in self._finished
+
+    def __len__(self) -> int:
+        return len(self._places) + len(self._finished)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if error is None:
+            self.finish()
+        else:
+            self.close()
+
+    def _names_of_file(self) -> frozenset[str]:
+        if not self.path.exists():
+            return frozenset()
+        with open_features(self.path) as store:
+            if len(store) and store.width != self.width:
+                raise BrokenFeatures(f"{self.path.name}: rows of {store.width} numbers, where {self.width} are added")
+            return frozenset(store.names)
+
+    def _recover(self) -> None:
+        """Take what an earlier writer left, up to a record that a kill cut short."""
+        end = 0
+        for name, position, shape, whole in _records(self._journal):
+            if not whole:
+                break
+            if shape[1] != self.width:
+                raise BrokenFeatures(f"rows of {shape[1]} numbers, where {self.width} are added")
+            end = position + shape[0] * shape[1] * FLOAT.itemsize
+            if name not in self._finished:  # else a kill came between the file and the end of its journal
+                self._places[name] = position, shape[0]
+        self._journal.truncate(end)
+        self._journal.seek(end)
+
+    def _write(self, target: Path) -> None:
+        import h5py
+
+        try:
+            with h5py.File(target, "w") as file:
+                for name, rows in self._all():
+                    file.create_dataset(name, data=rows)
+            with target.open("rb") as output:
+                os.fsync(output.fileno())
+        except (OSError, ValueError) as error:
+            raise NotWritable(f"{self.path.name}: {error}") from error
+
+    def _all(self) -> Iterator[tuple[str, Rows]]:
+        if self._finished:
+            with open_features(self.path) as store:
+                for name in store.names:
+                    yield name, store.rows(name)
+        for name, (position, count) in self._places.items():
+            self._journal.seek(position)
+            data = self._journal.read(count * self.width * FLOAT.itemsize)
+            yield name, np.frombuffer(data, FLOAT).reshape(count, self.width)
+
+
+def _check_name(name: str) -> None:
+    parts = name.split("/")
+    if "" in parts or "." in parts or ".." in parts or "\0" in name:
+        raise NotWritable(f"HDF5 has no place for the name {name!r}: a part between slashes is empty or a dot")
+
+
+def _records(journal: BinaryIO) -> Iterator[tuple[str, int, tuple[int, int], bool]]:
+    """Each record's name, where its rows begin, their shape, and whether it is whole."""
+    journal.seek(0)
+    while len(head := journal.read(RECORD.size)) == RECORD.size:
+        mark, key_bytes, count, width, checksum = RECORD.unpack(head)
+        if mark != MARK:
+            yield "", 0, (0, 0), False
+            return
+        key = journal.read(key_bytes)
+        position = journal.tell()
+        data = journal.read(count * width * FLOAT.itemsize)
+        whole = len(data) == count * width * FLOAT.itemsize and crc32(data, crc32(key)) == checksum
+        yield key.decode("utf-8", "replace"), position, (count, width), whole
