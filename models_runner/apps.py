@@ -2,7 +2,10 @@ from typing import Any
 
 from django.apps import AppConfig
 
-SENTENCES = {  # of the audit
+from judging.audit.rules import Pages, register_actions
+
+# The audit: sentences of actions, and the pages they lead to
+SENTENCES = {
     "run.request": "asked for a run of {system}",
     "run.upload": "brought the run {system} on {split} of release {version}",
     "run.withdraw": "withdrew the run {system} on {split}[: {reason}]",
@@ -26,6 +29,8 @@ SENTENCES = {  # of the audit
     "features.delete": "deleted the features {name}",
     "economy.study": "asked what fewer judgments of release {version} would have said ({split})",
 }
+BY_SUBJECT: Pages = {("pool.",): ("pools:pool", "Pool")}
+OF_PROJECT: Pages = {("run.",): ("models_runner:runs", "Runs")}
 OWN_RUNS = ("owner", ["uuid", "split", "system", "team", "state", "file_name", "bytes", "created_at"])
 
 
@@ -35,16 +40,12 @@ class ModelsRunnerConfig(AppConfig):
     def ready(self) -> None:
         from accounts.services.identities import identity_forgotten
         from core.observability.metrics import register_figures
-        from judging.audit.rules import register_pages, register_sentences
         from judging.people.person_data import register_own
         from judging.releases.services import release_ready
         from models_runner.experiments.selectors import training_figures
 
         register_figures(training_figures)
-        register_sentences("Releases and runs", SENTENCES)
-        register_pages(
-            by_subject={("pool.",): ("pools:pool", "Pool")}, of_project={("run.",): ("models_runner:runs", "Runs")}
-        )
+        register_actions("Releases and runs", SENTENCES, by_subject=BY_SUBJECT, of_project=OF_PROJECT)
         register_own("models_runner.Run", *OWN_RUNS)
         identity_forgotten.connect(forget_teams)
         release_ready.connect(read_release)

@@ -147,14 +147,10 @@ OF_PEOPLE: Pages = {  # the same, for leads alone
 }
 
 
-def register_sentences(kind: str, sentences: Mapping[str, str]) -> None:
-    """Add the actions of another app to a kind, each with its sentence."""
+def register_actions(kind: str, sentences: Mapping[str, str], *, by_subject: Pages, of_project: Pages) -> None:
+    """Add actions of another app to a kind, each with its sentence, and that app's pages which actions lead to."""
     KINDS[kind].update(sentences)
     SENTENCES.update(sentences)
-
-
-def register_pages(*, by_subject: Pages, of_project: Pages) -> None:
-    """Add the pages of another app that actions lead to."""
     BY_SUBJECT.update(by_subject)
     OF_PROJECT.update(of_project)
 
