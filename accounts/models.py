@@ -102,7 +102,7 @@ class Membership(models.Model):
         ADMIN = "admin"
         PARTICIPANT = "participant"  # uploads runs, and never sees hidden labels
 
-    class Standing(models.TextChoices):
+    class Status(models.TextChoices):
         """How far an annotator is; only the qualified are handed batches."""
 
         CANDIDATE = "candidate"
@@ -116,9 +116,7 @@ class Membership(models.Model):
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="memberships")
     role = models.CharField(max_length=20, choices=Role)
     number = models.PositiveIntegerField(null=True, help_text="Annotator number; the only name judging data knows.")
-    standing = models.CharField(
-        max_length=9, choices=Standing, blank=True, help_text="Of annotators; empty for others."
-    )
+    status = models.CharField(max_length=9, choices=Status, blank=True, help_text="Of annotators; empty for others.")
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -132,10 +130,10 @@ class Membership(models.Model):
             ),
             models.CheckConstraint(
                 condition=models.Q(
-                    role="annotator", standing__in=["candidate", "training", "exam", "qualified", "suspended", "left"]
+                    role="annotator", status__in=["candidate", "training", "exam", "qualified", "suspended", "left"]
                 )
-                | (~models.Q(role="annotator") & models.Q(standing="")),
-                name="membership_standing_for_annotators_only",
+                | (~models.Q(role="annotator") & models.Q(status="")),
+                name="membership_status_for_annotators_only",
             ),
             models.CheckConstraint(
                 condition=models.Q(role__in=["annotator", "lead", "admin", "participant"]),
@@ -152,12 +150,12 @@ class Membership(models.Model):
         return self.role if self.number is None else f"{self.role} {self.number}"
 
 
-class StandingChange(models.Model):
-    """One step of an annotator's way, by whom and why; rows are only ever added."""
+class StatusChange(models.Model):
+    """One change of an annotator's status, by whom and why; rows are only ever added."""
 
-    membership = models.ForeignKey(Membership, models.PROTECT, related_name="standing_changes")
-    from_standing = models.CharField(max_length=9, choices=Membership.Standing, blank=True, help_text="Empty: joined.")
-    to_standing = models.CharField(max_length=9, choices=Membership.Standing)
+    membership = models.ForeignKey(Membership, models.PROTECT, related_name="status_changes")
+    from_status = models.CharField(max_length=9, choices=Membership.Status, blank=True, help_text="Empty: joined.")
+    to_status = models.CharField(max_length=9, choices=Membership.Status)
     actor = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
     reason = models.CharField(max_length=1000, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -165,13 +163,11 @@ class StandingChange(models.Model):
     class Meta:
         ordering = ["id"]
         constraints = [
-            models.CheckConstraint(
-                condition=~models.Q(from_standing=models.F("to_standing")), name="standing_change_is_one"
-            )
+            models.CheckConstraint(condition=~models.Q(from_status=models.F("to_status")), name="status_change_is_one")
         ]
 
     def __str__(self) -> str:
-        return f"{self.from_standing or 'joined'} to {self.to_standing}"
+        return f"{self.from_status or 'joined'} to {self.to_status}"
 
 
 class BrowserSession(AbstractBaseSession):

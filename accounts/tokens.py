@@ -122,7 +122,7 @@ def tokens(request: HttpRequest) -> HttpResponse:
             error = str(refused)
     context = {"tokens": person.access_tokens.all(), "made": new_token, "error": error}
     context |= {"scopes": AccessToken.Scope.choices, "usual": _usual_scopes(person), "ends": ENDS}
-    context |= {"asked": password_form, "name": "" if new_token else request.POST.get("name", "")}
+    context |= {"password_form": password_form, "name": "" if new_token else request.POST.get("name", "")}
     return render(
         request, "accounts/tokens.html", context, status=422 if password_form.errors else 409 if error else 200
     )

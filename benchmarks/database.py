@@ -158,7 +158,7 @@ def annotators_create(project: Project, names: Mapping[int, str]) -> dict[int, U
     people = {number: User(username=f"{corpus}-{name}", password=password) for number, name in names.items()}
     User.objects.bulk_create(people.values())
     Membership.objects.bulk_create(
-        Membership(project=project, user=user, role=Membership.Role.ANNOTATOR, number=number, standing="qualified")
+        Membership(project=project, user=user, role=Membership.Role.ANNOTATOR, number=number, status="qualified")
         for number, user in people.items()
     )
     guideline = guideline_in_force(project.pk)
@@ -261,7 +261,7 @@ def replay_faults(project: Project, plan: Collection[PlannedPair]) -> list[str]:
     more = {
         "pairs with more than four grades": _more_than(4, judgments, "pair"),
         "people twice on a pair": _more_than(1, judgments, "pair", "annotator"),
-        "seats of a pair-round taken twice": _more_than(1, judgments, "pair", "round", "seat"),
+        "slots of a pair-round taken twice": _more_than(1, judgments, "pair", "round", "slot"),
         "open assignments left": Assignment.objects.filter(project=project, state=Assignment.State.OPEN).count(),
     }
     return [*(f"{count} {what}" for what, count in more.items() if count), *differences(project, plan)]

@@ -88,7 +88,7 @@ def measure(site: OwnSite, count: int, options: argparse.Namespace) -> dict[str,
     seeded = database.project_seed(annotators=count, queries=options.queries)
     project = seeded.project
     for probe in seeded.probes:  # before the run, so that both have a batch of twenty pairs
-        assert assignment_take(project=project, annotator=probe), "nobody has judged here: there are free seats"
+        assert assignment_take(project=project, annotator=probe), "nobody has judged here: there are free slots"
     before = database.statements_of_a_judgment(project=project, annotator=seeded.probes[0])
     desk = reverse("judging:desk", args=[project.uuid])
     annotators = [

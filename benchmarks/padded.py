@@ -75,7 +75,7 @@ def levels(model: TwoStream, batch: PaddedBatch) -> tuple[list[Tensor], list[Ten
     inputs = (batch.video, batch.subtitle)
     masks = batch.video[1], batch.subtitle[1]
     first = [
-        encode(stream.encoder, place(model.clip_position, project(stream.input, rows)), mask)
+        encode(stream.encoder, add_positions(model.clip_position, project(stream.input, rows)), mask)
         for stream, (rows, mask) in zip(streams, inputs, strict=True)
     ]
     outputs: list[list[Tensor]] = [[first[0]], [first[1]]]
@@ -90,7 +90,7 @@ def levels(model: TwoStream, batch: PaddedBatch) -> tuple[list[Tensor], list[Ten
 
 def ask(model: TwoStream, queries: Masked) -> tuple[Tensor, Tensor]:
     rows, mask = queries
-    rows = place(model.query_position, project(model.query_input, rows))
+    rows = add_positions(model.query_position, project(model.query_input, rows))
     for block in model.query_encoders:
         rows = encode(block, rows, mask)
     shares = torch.softmax(logits_of(model.query_split(rows), mask.unsqueeze(2)), dim=1)
@@ -135,12 +135,12 @@ def best(products: Tensor, mask: Tensor) -> Tensor:
 def conquer_step_loss(model: Conquer, batch: PaddedBatch, objective: Objective) -> Tensor:
     """The loss of CONQUER; for every clip and word there is a row of 3 H features."""
     (rows, word_mask), (visual, mask), (subtitle, subtitle_mask) = batch.queries, batch.video, batch.subtitle
-    visual = place(model.clip_position, project(model.visual_input, visual), kind=0)
-    subtitle = place(model.clip_position, project(model.subtitle_input, subtitle), kind=1)
+    visual = add_positions(model.clip_position, project(model.visual_input, visual), kind=0)
+    subtitle = add_positions(model.clip_position, project(model.subtitle_input, subtitle), kind=1)
     both = encode(model.clip_encoder, torch.cat([visual, subtitle], dim=1), torch.cat([mask, subtitle_mask], dim=1))
     visual, subtitle = both.split(mask.shape[1], dim=1)
     words = encode(
-        model.query_encoder, place(model.query_position, project(model.query_input, rows), kind=1), word_mask
+        model.query_encoder, add_positions(model.query_position, project(model.query_input, rows), kind=1), word_mask
     )
     weights = model.fusion(words)
     fused = weights[:, :1, None] * visual + weights[:, 1:, None] * subtitle
@@ -178,7 +178,7 @@ def project(block: blocks.InputProjection, rows: Tensor) -> Tensor:
     return functional.relu(block.linear(drop(block.dropout, block.norm(rows))))
 
 
-def place(block: blocks.PositionalEncoding, rows: Tensor, kind: int | None = None) -> Tensor:
+def add_positions(block: blocks.PositionalEncoding, rows: Tensor, kind: int | None = None) -> Tensor:
     position = torch.arange(rows.shape[1]).unsqueeze(0).repeat(rows.shape[0], 1)
     rows = rows + block.place(position)
     if kind is not None and block.kind is not None:

@@ -39,7 +39,7 @@ KNOWN_S = {"xml": 6.0, "reloclnet": 13.2, "conquer": 8.4}  # CPU seconds a step 
 NEAR = 0.25
 WANTED = {"official": (0.7, None), "compact": (0.5, 0.6)}  # of the re-statement's time and memory
 OURS = ("official", "compact", "bfloat16")  # the last: compact, most products in 16 bits
-WAYS = ("published", *OURS)
+VARIANTS = ("published", *OURS)
 TRICKS = ("dropout", "memory", "pages", "adam")  # what ``--tricks`` leaves out of compact, one at a time
 OF_CONQUER = "adam"  # the others' optimiser goes from parameter to parameter
 
@@ -48,10 +48,10 @@ def main() -> int:
     parser = arguments(__doc__, steps=5, threads=2, device="cpu")
     parser.add_argument("--models", nargs="+", choices=BATCH, default=list(BATCH))
     parser.add_argument("--tricks", action="store_true", help="measure compact beside itself without each trick")
-    parser.add_argument("--way", choices=(*WAYS, *TRICKS), help=argparse.SUPPRESS)
+    parser.add_argument("--variant", choices=(*VARIANTS, *TRICKS), help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.way:
-        take_turns(options.models[0], options.way, options)
+    if options.variant:
+        take_turns(options.models[0], options.variant, options)
         return 0
     report: dict[str, Any] = {"machine": machine(), "device": device_name(options.device), "threads": options.threads}
     if options.tricks:
@@ -65,7 +65,7 @@ def main() -> int:
 
 def compared(name: str, options: argparse.Namespace) -> dict[str, Any]:
     """Measure one model in all ways, with the ratios to the published way."""
-    rows = side_by_side(name, options, WAYS)
+    rows = side_by_side(name, options, VARIANTS)
     base = rows["published"]
     ratios = {
         variant: {key: round(rows[variant][key] / base[key], 3) for key in ("seconds", "memory_mib")}
@@ -115,7 +115,7 @@ def in_turns(processes: Mapping[str, subprocess.Popen[str]], rounds: int) -> dic
 def own_process(name: str, variant: str, options: argparse.Namespace) -> subprocess.Popen[str]:
     """Start a process that makes a step for each line that it reads; ours in large pages, as a training is started."""
     same = {"threads": options.threads, "device": options.device}
-    command = command_of("benchmarks.train_step", {"models": name, "way": variant, **same})
+    command = command_of("benchmarks.train_step", {"models": name, "variant": variant, **same})
     environment = {**(HUGE_PAGES if variant not in ("published", "pages") else {}), **os.environ}
     return subprocess.Popen(command, cwd=ROOT, env=environment, stdin=PIPE, stdout=PIPE, text=True)
 

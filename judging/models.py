@@ -11,7 +11,7 @@ from judging.guidelines.models import (
 from judging.imports.models import JudgmentImport
 from judging.pay.models import HoursCorrection, PayRate
 from judging.people.models import Invitation
-from judging.qualification.models import Exam, GateAttempt, GateQuestion, KnownPair, Sitting, SittingGrade
+from judging.qualification.models import Exam, ExamAttempt, ExamGrade, KnownPair, ScreeningAttempt, ScreeningQuestion
 from judging.quality.models import GoldGrade, QualityAlert, QualityReport
 from judging.releases.models import WORDS, Release, ReleaseChange, ReleaseComparison, ReleaseWords
 from judging.work.models import (
@@ -35,7 +35,7 @@ __all__ = ["Guideline", "GuidelineConfirmation", "GuidelineDraft", "GuidelineDra
 __all__ += ["Policy"]
 __all__ += ["JudgmentImport"]
 __all__ += ["HoursCorrection", "Invitation", "PayRate"]
-__all__ += ["Exam", "GateAttempt", "GateQuestion", "KnownPair", "Sitting", "SittingGrade"]
+__all__ += ["Exam", "ExamAttempt", "ExamGrade", "KnownPair", "ScreeningAttempt", "ScreeningQuestion"]
 __all__ += ["QualityAlert", "QualityReport"]
 __all__ += ["WORDS", "Release", "ReleaseChange", "ReleaseComparison", "ReleaseWords"]
 __all__ += ["Batch", "BatchReview", "JudgmentDay", "Pair", "ReviewUndone", "Tally"]

@@ -38,7 +38,7 @@ from moment_retrieval.training.plan import BadPlan, Plan, settings_of
 LAST, BEST = "last", "best"
 WEIGHTS, OPTIMISER, META = "weights.safetensors", "optimiser.safetensors", "meta.json"
 FORM = 1  # of meta.json
-HELD: dict[str, tuple[type, type | UnionType]] = {  # in meta.json: what it is, and what is in that
+META_TYPES: dict[str, tuple[type, type | UnionType]] = {  # in meta.json: what it is, and what is in that
     **dict.fromkeys(("baseline", "code"), (str, str)),
     **dict.fromkeys(("step", "epoch"), (int, int)),
     **dict.fromkeys(("config", "progress"), (dict, object)),
@@ -179,7 +179,7 @@ def _check(meta: Any) -> None:
     form = meta.get("form") if isinstance(meta, dict) else None
     if form != FORM:
         raise BrokenCheckpoint(f"its form is {form}, and {FORM} is known")
-    for name, (kind, of) in HELD.items():
+    for name, (kind, of) in META_TYPES.items():
         value = meta.get(name)
         parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]
         if not isinstance(value, kind) or not all(isinstance(part, of) for part in parts):

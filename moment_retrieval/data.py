@@ -145,7 +145,7 @@ def read_dataset(plan: Plan, feature_cache: FeatureCache) -> TrainingDataset:
         data = {kind: store.checksum() for kind, store in stores.items()}
     if not len(samples):
         with at(plan.train):
-            raise NoTrainingQueries(f"no pair is left to learn from: {_told(samples.skipped)}")
+            raise NoTrainingQueries(f"no pair is left to learn from: {_counts_text(samples.skipped)}")
     judged = {name: getattr(plan, name) for name in ("train", "val", "test", "corpus")}
     data |= {name: checksum(Path(path)) for name, path in judged.items() if path is not None}
     data |= _candidates(plan)
@@ -285,7 +285,7 @@ def checkpoint_at(path: Path) -> tuple[Path, str]:
 
 
 def _notices(plan: Plan, samples: Samples, clips: Clips, splits: dict[str, Split]) -> list[str]:
-    notices = [f"{_told(samples.skipped)}, of the training pairs, are skipped"] if samples.skipped else []
+    notices = [f"{_counts_text(samples.skipped)}, of the training pairs, are skipped"] if samples.skipped else []
     if n_missing := clips.searched - len(clips.found):
         notices.append(f"{n_missing} of the {clips.searched} videos have no features and cannot be retrieved")
     if plan.subtitle and clips.heard.absent:
@@ -299,7 +299,7 @@ def _notices(plan: Plan, samples: Samples, clips: Clips, splits: dict[str, Split
     return notices
 
 
-def _told(counts: dict[str, int]) -> str:
+def _counts_text(counts: dict[str, int]) -> str:
     return ", ".join(f"{count} ({reason})" for reason, count in counts.items())
 
 

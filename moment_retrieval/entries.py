@@ -29,7 +29,7 @@ MAX_VALUE = 16 * 1024 * 1024  # characters of a query with its moments; one of 1
 class Entry:
     """One value of a file: an element of its array, or a line."""
 
-    place: str  # where it stands, for people: its line, and its number in an array
+    location: str  # where it stands, for people: its line, and its number in an array
     line: int  # from 1
     value: object  # the JSON value
     start: int  # where its text begins
@@ -189,7 +189,7 @@ class located:
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         if isinstance(error, ScoringError):
             line = line_at(self.text, position_of(self.text, self.entry.start, error.steps))
-            error.places[:0] = [f"line {line}", *([self.entry.place] if self.entry.place else [])]
+            error.locations[:0] = [f"line {line}", *([self.entry.location] if self.entry.location else [])]
 
 
 def position_of(text: str, start: int, steps: list[str | int]) -> int:

@@ -17,11 +17,11 @@ class ScoringError(RetrievalError):
     def __init__(self, problem: str) -> None:
         super().__init__(problem)
         self.problem = problem
-        self.places: list[str] = []  # outermost first: file, entry, row
+        self.locations: list[str] = []  # outermost first: file, entry, row
         self.steps: list[str | int] = []  # the same for programs: keys and indexes into a JSON value
 
     def __str__(self) -> str:
-        return ": ".join([*self.places, self.problem])
+        return ": ".join([*self.locations, self.problem])
 
 
 class UnreadableFile(ScoringError):
@@ -74,12 +74,12 @@ def first_line(error: Exception) -> str:
 
 
 class at:
-    """Context manager: errors that pass through learn that they happened at ``place``, ``steps`` into a JSON value."""
+    """Context manager: errors that pass through learn that they happened at ``location``, ``steps`` into JSON."""
 
-    __slots__ = ("place", "steps")
+    __slots__ = ("location", "steps")
 
     def __init__(self, location: str, *steps: str | int) -> None:
-        self.place = location
+        self.location = location
         self.steps = steps
 
     def __enter__(self) -> None:
@@ -87,7 +87,7 @@ class at:
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         if isinstance(error, ScoringError):
-            error.places.insert(0, self.place)
+            error.locations.insert(0, self.location)
             error.steps[:0] = self.steps
 
 

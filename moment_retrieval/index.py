@@ -71,7 +71,7 @@ class Index:
 
     def _best_clips(self, stream: int, near: Tensor, videos: Tensor) -> Tensor:
         """Cosines of unit queries [n, H] with the best clips of their videos, by one stream [n, v]."""
-        starts, lengths = self._places[stream]
+        starts, lengths = self._segments[stream]
         rows = self.videos.levels[self.score_level][stream]
         clip = torch.arange(max(1, int(lengths[videos].max())), device=rows.device)
         row_index = (starts[videos][..., None] + clip).clamp(max=len(rows) - 1)  # [n, v, W]
@@ -80,7 +80,7 @@ class Index:
         return products.view(row_index.shape).masked_fill(clip >= lengths[videos][..., None], NOTHING).amax(2)
 
     @cached_property
-    def _places(self) -> list[Pair]:
+    def _segments(self) -> list[Pair]:
         """Of both streams, where each video's rows begin and how many are real [V], beside the rows."""
         row_counts = self.videos.layouts[0].computed
         starts = row_counts.cumsum(0) - row_counts

@@ -31,7 +31,10 @@ def truth_bytes(judged: JudgedTable) -> bytes:
 def truth_of(data: bytes) -> JudgedTable:
     """Unpack ``truth_bytes`` data."""
     with np.load(io.BytesIO(data), allow_pickle=False) as archive:
-        kinds, notes = tuple(_said(archive["kinds"])), tuple(Note(*note) for note in _said(archive["notes"]))
+        kinds, notes = (
+            tuple(_read_strings(archive["kinds"])),
+            tuple(Note(*note) for note in _read_strings(archive["notes"])),
+        )
         return JudgedTable(*_columns(archive), kinds=kinds, notes=notes)
 
 
@@ -77,14 +80,14 @@ def _packed(table: MomentTable[Any], **more: Any) -> bytes:
 
 
 def _columns(archive: Any) -> tuple[tuple[str, ...], Ints, Spans, Floats, tuple[str, ...]]:
-    names = tuple(_said(archive["names"]))
+    names = tuple(_read_strings(archive["names"]))
     spans = Spans(archive["video"].astype(np.int64), names, archive["start_s"], archive["end_s"])
     return (
-        tuple(_said(archive["query_ids"])),
+        tuple(_read_strings(archive["query_ids"])),
         archive["offsets"],
         spans,
         archive["weights"],
-        tuple(_said(archive["texts"])),
+        tuple(_read_strings(archive["texts"])),
     )
 
 
@@ -93,6 +96,6 @@ def _words(words: Sequence[Any]) -> Any:
     return np.frombuffer(json.dumps(list(words)).encode(), np.uint8)
 
 
-def _said(packed: Any) -> list[Any]:
+def _read_strings(packed: Any) -> list[Any]:
     words: list[Any] = json.loads(packed.tobytes())
     return words

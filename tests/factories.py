@@ -29,6 +29,8 @@ from judging.models import (
     Assignment,
     Batch,
     Exam,
+    ExamAttempt,
+    ExamGrade,
     Flag,
     GoldGrade,
     Guideline,
@@ -38,8 +40,6 @@ from judging.models import (
     Pair,
     Policy,
     QualityAlert,
-    Sitting,
-    SittingGrade,
 )
 from judging.work.services.batches import slots_count
 
@@ -168,12 +168,12 @@ class MembershipFactory(Numbered):
     user = factory.SubFactory(UserFactory)
     role = Membership.Role.ANNOTATOR
     number = factory.Maybe(factory.LazyAttribute(lambda row: row.role == "annotator"), factory.Sequence(int), None)
-    standing = factory.LazyAttribute(lambda row: "qualified" if row.role == "annotator" else "")
+    status = factory.LazyAttribute(lambda row: "qualified" if row.role == "annotator" else "")
 
     @factory.post_generation
     def confirmed(self, create: bool, extracted: bool | None, **kwargs: Any) -> None:
         """The qualified have read the guideline, unless ``confirmed=False``."""
-        if extracted is False or self.standing != "qualified":  # type: ignore[attr-defined]
+        if extracted is False or self.status != "qualified":  # type: ignore[attr-defined]
             return
         if guideline := self.project.guidelines.order_by("-version").first():  # type: ignore[attr-defined]
             GuidelineConfirmationFactory(guideline=guideline, annotator=self.user)  # type: ignore[attr-defined]
@@ -305,10 +305,10 @@ class AssignmentFactory(Numbered):
     batch = factory.SubFactory(BatchFactory)
     project = factory.SelfAttribute("batch.project")
     round = factory.SelfAttribute("batch.round")
-    seat = 1
+    slot = 1
     annotator = factory.LazyAttribute(lambda row: annotator(row.project))
     shuffle_seed = 7
-    pair_ids = factory.LazyAttribute(lambda row: pairs_left(row.batch, row.round, row.seat))
+    pair_ids = factory.LazyAttribute(lambda row: pairs_left(row.batch, row.round, row.slot))
     expires_at = NOW + 20 * MINUTES
     ended_at = factory.Maybe(factory.LazyAttribute(lambda row: row.state != "open"), NOW, None)
     state = Assignment.State.OPEN
@@ -330,7 +330,7 @@ class JudgmentFactory(Numbered):
     pair = factory.LazyAttribute(lambda row: row.assignment.batch.pairs.order_by("candidate__rank").first())
     annotator = factory.SelfAttribute("assignment.annotator")
     round = factory.SelfAttribute("assignment.round")
-    seat = factory.SelfAttribute("assignment.seat")
+    slot = factory.SelfAttribute("assignment.slot")
     grade = 3
     position = factory.LazyAttribute(lambda row: row.assignment.pair_ids.index(row.pair.pk) + 1)
     source = Judgment.Source.PERSON
@@ -408,32 +408,32 @@ class KnownPairFactory(Numbered):
     source = KnownPair.Source.EXAM
 
 
-class SittingFactory(Numbered):
+class ExamAttemptFactory(Numbered):
     """Somebody sits an open exam of one pair."""
 
     class Meta:
-        model = Sitting
+        model = ExamAttempt
 
     exam = factory.SubFactory(ExamFactory)
     project = factory.SelfAttribute("exam.project")
     annotator = factory.LazyAttribute(lambda row: annotator(row.project))
-    purpose = Sitting.Purpose.EXAM
+    purpose = ExamAttempt.Purpose.EXAM
     seed = 7
     known_ids = factory.LazyAttribute(lambda row: [KnownPairFactory(exam=row.exam).pk])
 
 
-class SittingGradeFactory(Numbered):
-    """A first grade for the first pair of a sitting."""
+class ExamGradeFactory(Numbered):
+    """A first grade for the first pair of an exam attempt."""
 
     class Meta:
-        model = SittingGrade
+        model = ExamGrade
 
-    sitting = factory.SubFactory(SittingFactory)
-    known_pair_id = factory.LazyAttribute(lambda row: row.sitting.known_ids[0])
-    annotator = factory.SelfAttribute("sitting.annotator")
+    exam_attempt = factory.SubFactory(ExamAttemptFactory)
+    known_pair_id = factory.LazyAttribute(lambda row: row.exam_attempt.known_ids[0])
+    annotator = factory.SelfAttribute("exam_attempt.annotator")
     grade = 3
     position = 1
-    guideline = factory.LazyAttribute(lambda row: row.sitting.project.guidelines.latest("version"))
+    guideline = factory.LazyAttribute(lambda row: row.exam_attempt.project.guidelines.latest("version"))
 
 
 @contextmanager
@@ -446,9 +446,9 @@ def triggers_asleep() -> Iterator[None]:
 
 
 def pairs_left(batch: Batch, number: int, slot: int) -> list[int]:
-    """Pairs without a grade at this round and seat, best rank first; all of the batch's where none is left."""
+    """Pairs without a grade at this round and slot, best rank first; all of the batch's where none is left."""
     pairs = batch.pairs.order_by("candidate__rank")
-    judged = Judgment.objects.filter(round=number, seat=slot, pair__batch=batch).values("pair")
+    judged = Judgment.objects.filter(round=number, slot=slot, pair__batch=batch).values("pair")
     return list(pairs.exclude(pk__in=judged).values_list("pk", flat=True)) or list(pairs.values_list("pk", flat=True))
 
 

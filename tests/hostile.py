@@ -31,7 +31,7 @@ CODES = {  # columns that the site itself writes or chooses from a list
     *("LeftFile.name", "Measure.name", "Measure.version", "Measure.normalisation", "step", "colour"),
 }
 SEEN = {"Guideline.body", "Guideline.levels", "Query.text", "Project.name", "User.username"}
-LISTS = {"Guideline.levels", "GuidelineDraft.levels", "GateQuestion.options"}  # of words, in JSON
+LISTS = {"Guideline.levels", "GuidelineDraft.levels", "ScreeningQuestion.options"}  # of words, in JSON
 
 
 def spoil() -> set[str]:

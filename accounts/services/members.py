@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from django.db import transaction
 from django.db.models import Max
 
-from accounts.models import Membership, Project, StandingChange, User
+from accounts.models import Membership, Project, StatusChange, User
 from accounts.rules import may_become
 from core.audit import audit_record
 from core.exceptions import NotPossible
 
 logger = logging.getLogger(__name__)
-Standing = Membership.Standing
+Status = Membership.Status
 
 
 @transaction.atomic
@@ -22,7 +22,7 @@ def member_add(
     user: User,
     role: str,
     actor: User | None = None,
-    standing: str = Standing.CANDIDATE,
+    status: str = Status.CANDIDATE,
     reason: str = "",
 ) -> Membership:
     """Give somebody their role in a project; annotators get the next free number, and begin as candidates.
@@ -38,33 +38,33 @@ def member_add(
     if judges:
         number = (project.memberships.aggregate(highest=Max("number"))["highest"] or 0) + 1
     member = Membership.objects.create(
-        project=project, user=user, role=role, number=number, standing=standing if judges else ""
+        project=project, user=user, role=role, number=number, status=status if judges else ""
     )
     if judges:
-        StandingChange.objects.create(membership=member, to_standing=standing, actor=actor, reason=reason)
+        StatusChange.objects.create(membership=member, to_status=status, actor=actor, reason=reason)
     audit_record(project=project, actor=actor, action="member.add", subject=user.uuid, role=role, number=number)
     return member
 
 
 @transaction.atomic
 def status_change(*, membership: Membership, to: str, actor: User | None, reason: str = "") -> Membership:
-    """Take an annotator a step on their way, or out of it; who and why are kept. Repeating it changes nothing.
+    """Give an annotator another status; who did it and why are kept. Repeating it changes nothing.
 
     Raises:
-        NotPossible: this standing does not follow the present one.
+        NotPossible: this status does not follow the present one.
     """
     member = Membership.objects.select_for_update(of=("self",)).select_related("project").get(pk=membership.pk)
-    if member.standing == to:
+    if member.status == to:
         return member
-    if member.role != Membership.Role.ANNOTATOR or not may_become(member.standing, to):
-        raise NotPossible(f"{member.label.capitalize()} is {member.standing or member.role} and cannot become {to}.")
-    change = {"from_standing": member.standing, "to_standing": to, "actor": actor, "reason": reason}
-    StandingChange.objects.create(membership=member, **change)
-    data = {"number": member.number, "was": member.standing, "reason": reason}
+    if member.role != Membership.Role.ANNOTATOR or not may_become(member.status, to):
+        raise NotPossible(f"{member.label.capitalize()} is {member.status or member.role} and cannot become {to}.")
+    change = {"from_status": member.status, "to_status": to, "actor": actor, "reason": reason}
+    StatusChange.objects.create(membership=member, **change)
+    data = {"number": member.number, "was": member.status, "reason": reason}
     audit_record(project=member.project, actor=actor, action=f"annotator.{to}", subject=member.user.uuid, **data)
-    logger.info("annotator %s of project %s: %s to %s", member.number, member.project_id, member.standing, to)
-    member.standing = to
-    member.save(update_fields=["standing"])
+    logger.info("annotator %s of project %s: %s to %s", member.number, member.project_id, member.status, to)
+    member.status = to
+    member.save(update_fields=["status"])
     return member
 
 

@@ -116,7 +116,7 @@ class CaptionRedo(models.Model):
     caption = models.ForeignKey(Caption, models.PROTECT, related_name="redos")
     project = models.ForeignKey(Project, models.PROTECT, related_name="+")
     actor = models.ForeignKey(User, models.PROTECT, related_name="+")
-    asked_at = models.DateTimeField(auto_now_add=True)
+    requested_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True)
     error = models.TextField(blank=True, help_text="Why there is no other wording.")
 

@@ -103,7 +103,7 @@ def import_page(request: HttpRequest, row: CorpusImport) -> HttpResponse:
     context = {
         "row": row,
         "form": FORMATS.get(row.format),
-        "remarks": first_warnings(row),
+        "warnings": first_warnings(row),
         "corpus": corpora_within_reach(user).filter(name=row.corpus_name).first(),
         "projects": [(project, next_step(project)) for project in projects],
     }

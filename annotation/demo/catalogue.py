@@ -30,11 +30,11 @@ class Character:
 
 @dataclass(frozen=True)
 class Show:
-    """A show plays in one place; ``seat`` and ``board`` are the nouns of its furniture."""
+    """A show plays in one place; ``chair`` and ``board`` are the nouns of its furniture."""
 
     slug: str
-    place: str
-    seat: str
+    location: str
+    chair: str
     board: str
     cast: tuple[Character, ...]
 
@@ -52,9 +52,9 @@ SHOWS = tuple(Show(**{**show, "cast": tuple(Character(**person) for person in sh
 LINES = tuple(Line(**line) for line in DATA["lines"])
 CHAT: tuple[str, ...] = tuple(DATA["chat"])
 
-Target = Literal["", "door", "seat", "board", "lamp", "plant"]
+Target = Literal["", "door", "chair", "board", "lamp", "plant"]
 NOUNS = {"shoes": "a pair of shoes", "teddy": "a teddy bear", "flowers": "a bunch of flowers"}  # others: "a cup"
-PIECES = {"door": 110.0, "seat": 300.0, "board": 700.0, "lamp": 880.0, "plant": 1000.0}  # x on the stage
+PIECES = {"door": 110.0, "chair": 300.0, "board": 700.0, "lamp": 880.0, "plant": 1000.0}  # x on the stage
 
 
 @dataclass(frozen=True)

@@ -93,7 +93,7 @@ class Episode:
     duration_s: float
     subtitles: tuple[SubtitleLine, ...]
     moments: tuple[ScriptedMoment, ...]
-    place: str
+    location: str
     cast: tuple[Character, ...]
     beats: tuple[Beat, ...]
 
@@ -150,7 +150,7 @@ class _Writer:
         name = f"{self.show.slug}_s01e{number:02d}_seg{self.rng.randint(1, 4):02d}_clip_{self.rng.randint(0, 24):02d}"
         return Episode(
             name, self.seed, round(self.now, 2), tuple(self.subtitles), tuple(self.moments),
-            self.show.place, self.show.cast, tuple(self.beats),
+            self.show.location, self.show.cast, tuple(self.beats),
         )  # fmt: skip
 
     def _dealt(self, slot: int) -> tuple[str, Completeness, Framing]:
@@ -225,7 +225,7 @@ class _Writer:
     def _event(self, plan: _Plan, beat: Beat) -> Event:
         spec, actor = SPECS[plan.action], self.show.cast[beat.actor]
         partner = self.show.cast[beat.partner] if spec.partner else None
-        nouns = {"seat": self.show.seat, "board": self.show.board}
+        nouns = {"chair": self.show.chair, "board": self.show.board}
         visible = {nouns.get(piece, piece) for piece, x in PIECES.items() if beat.camera.sees(x)}
         if plan.action == "unpack":
             visible.add("box")

@@ -50,9 +50,9 @@ def texts_of(project: Project) -> Iterator[Row]:
     """
     sets = dict(project.query_sets.values_list("pk", "name"))
     relation = FilteredRelation("caption__queries", condition=Q(caption__queries__project=project.pk))
-    rows = Description.objects.filter(corpus=project.dataset.corpus_id).annotate(asked=relation)
+    rows = Description.objects.filter(corpus=project.dataset.corpus_id).annotate(drawn_query=relation)
     fields = ("kind", "text", "caption__text", "caption__similarity", "moment__video__name")
-    query = ("asked__split", "asked__query_set_id", "asked__text")
+    query = ("drawn_query__split", "drawn_query__query_set_id", "drawn_query__text")
     for kind, text, caption, similarity, video, split, query_set, words in rows.values_list(*fields, *query).iterator(
         chunk_size=CHUNK
     ):

@@ -206,7 +206,7 @@ def _write(row: TrainSet, progress: "_Progress") -> None:
             parquet.add(block)
             queries += len(block.numbers)
             progress.ranking(parts, total, queries)
-    _finish(row, pool, folder, queries, row.remark)
+    _finish(row, pool, folder, queries, row.warning)
     shutil.rmtree(folder, ignore_errors=True)
     logger.info("training set %s: top %s of %s queries", row.pk, row.depth, queries)
 
@@ -219,7 +219,13 @@ def _finish(row: TrainSet, pool: TrainPool, folder: Path, queries: int, warning:
             digest = file_digest(source, "sha256").hexdigest()
         values |= {f"{form}_bytes": (folder / form).stat().st_size, f"{form}_sha256": digest}
         values[form] = _store(row.uuid, form, folder / form)
-    values |= {"done": queries, "total": queries, "remark": warning, "state": State.DONE, "finished_at": timezone.now()}
+    values |= {
+        "done": queries,
+        "total": queries,
+        "warning": warning,
+        "state": State.DONE,
+        "finished_at": timezone.now(),
+    }
     TRAIN_SETS.move(row, **values)
 
 
@@ -258,7 +264,7 @@ def _folder(uuid: UUID) -> Path:
 class _Progress(Progress[TrainSet]):
     def ranking(self, parts: Parts, total: int, n_done: int) -> None:
         """Write how many queries are ranked, and once that some are ranked anew."""
-        if parts.outdated and not self.row.remark:
+        if parts.outdated and not self.row.warning:
             logger.warning("training set %s: %s", self.row.pk, OUTDATED)
             TRAIN_SETS.move(self.row, remark=OUTDATED)
         self.report(Step.RANKING, n_done, max(n_done, total))

@@ -129,7 +129,7 @@ MENU = {
     ],
 }
 # How addresses of an entry's pages begin, where that is not as its own does
-MENU_ADDRESSES = {"Settings": ("/guideline", "/training", "/gate", "/policy")}
+MENU_ADDRESSES = {"Settings": ("/guideline", "/training", "/screening", "/policy")}
 
 # Accounts
 AUTH_PASSWORD_VALIDATORS = [

@@ -70,11 +70,11 @@ KINDS: dict[str, dict[str, str]] = {
         "tutorial.add": "added a pair to the tutorial",
         "tutorial.remove": "took a pair out of the tutorial",
         "tutorial.move": "moved a pair of the tutorial to place {place}",
-        "gate.question.create": "wrote a question of the gate",
-        "gate.question.change": "changed a question of the gate",
-        "gate.question.retire": "retired a question of the gate",
-        "gate.question.restore": "asks a question of the gate again",
-        "gate.answer": "answered the gate: {score} right, {passing} needed",
+        "gate.question.create": "wrote a question of the screening test",
+        "gate.question.change": "changed a question of the screening test",
+        "gate.question.retire": "retired a question of the screening test",
+        "gate.question.restore": "asks a question of the screening test again",
+        "gate.answer": "answered the screening test: {score} right, {passing} needed",
     },
     "Queries and pools": {
         "queries.draw": "drew the queries: {val} validation, {test} test, {train} training (seed {seed})",
@@ -133,7 +133,7 @@ BY_SUBJECT: Pages = {  # pages that take the object's UUID
 OF_PROJECT: Pages = {  # pages that take the project's
     ("policy.",): ("judging:policy", "Policy"),
     ("training.draw",): ("judging:training", "Training"),
-    ("gate.question.",): ("judging:gate-questions", "Gate"),
+    ("gate.question.",): ("judging:screening-questions", "Screening test"),
     ("queries.",): ("annotation:splits", "Splits"),
     ("caption",): ("annotation:captions", "Captions"),
     ("batches.", "candidates.", "similarity."): ("judging:queries", "Queries"),
@@ -161,7 +161,7 @@ def in_words(action: str, data: Mapping[str, Any]) -> str:
     if sentence is None:
         return action.replace(".", " ").replace("_", " ")
     text = OPTIONAL.sub(lambda part: part[1] if _complete(part[1], data) else "", sentence)
-    return FIELD.sub(lambda field: told(data.get(field[1])), text)
+    return FIELD.sub(lambda field: value_text(data.get(field[1])), text)
 
 
 def kind_words(action: str) -> str:
@@ -180,12 +180,12 @@ def _complete(part: str, data: Mapping[str, Any]) -> bool:
     return all(data.get(name) not in (None, "", [], 0) or data.get(name) is False for name in FIELD.findall(part))
 
 
-def told(value: object) -> str:
+def value_text(value: object) -> str:
     """A value as people read it."""
     if value is None or value == "":
         return "–"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list | tuple):
-        return ", ".join(told(one) for one in value) or "–"
+        return ", ".join(value_text(one) for one in value) or "–"
     return str(value)

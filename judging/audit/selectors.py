@@ -159,10 +159,10 @@ def judged_under(project: Project) -> list[Any]:
 
 
 def judgments_under(project: Project, versions: Any) -> QuerySet[Judgment]:
-    """The judgments given under these versions, by query, rank, round and seat; imported ones had none."""
+    """The judgments given under these versions, by query, rank, round and slot; imported ones had none."""
     of_guideline = Q(guideline__version=versions.guideline) if versions.guideline else Q(guideline__isnull=True)
     of_policy = Q(policy__version=versions.policy) if versions.policy else Q(policy__isnull=True)
     rows = Judgment.objects.filter(of_guideline, of_policy, pair__batch__project=project)
     return rows.select_related("pair__batch__query", "pair__candidate", "guideline", "policy").order_by(
-        "pair__batch__query__number", "pair__batch__number", "pair__candidate__rank", "round", "seat", "id"
+        "pair__batch__query__number", "pair__batch__number", "pair__candidate__rank", "round", "slot", "id"
     )

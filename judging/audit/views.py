@@ -19,7 +19,17 @@ from accounts.models import Membership, Project
 from core.models import AuditEvent
 from core.spreadsheets import csv_stream
 from core.texts import uuid_or_none
-from judging.audit.rules import BY_SUBJECT, KINDS, OF_PEOPLE, OF_PROJECT, SENTENCES, Pages, in_words, kind_words, told
+from judging.audit.rules import (
+    BY_SUBJECT,
+    KINDS,
+    OF_PEOPLE,
+    OF_PROJECT,
+    SENTENCES,
+    Pages,
+    in_words,
+    kind_words,
+    value_text,
+)
 from judging.audit.selectors import audit_all, audit_page, judged_under, judgments_under
 from judging.people.selectors import actor_names
 from judging.review.selectors import annotator_numbers
@@ -107,7 +117,7 @@ def audit(request: MemberRequest, project: Project) -> HttpResponse:
         "page": page,
         "lines": [_line(event, project, names, request.membership.role) for event in page.events],
         "form": form,
-        "asked": parameters,
+        "parameters": parameters,
         "keep": urlencode(parameters),
         "kinds": [(label, [(action, kind_words(action)) for action in actions]) for label, actions in KINDS.items()],
         "people": [(str(member.user.uuid), names[member.user_id]) for member in staff_first],
@@ -118,7 +128,7 @@ def audit(request: MemberRequest, project: Project) -> HttpResponse:
 
 def _line(event: AuditEvent, project: Project, names: dict[int, str], role: str) -> dict[str, Any]:
     """One event as it is read."""
-    details = [(name.replace("_", " "), told(value)) for name, value in event.data.items()]
+    details = [(name.replace("_", " "), value_text(value)) for name, value in event.data.items()]
     words, link = in_words(event.action, event.data), link_of(event, project, role)
     return {"event": event, "who": _who(event, names), "words": words, "link": link, "details": details}
 

@@ -5,7 +5,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from accounts.models import Identity, Membership, Project, StandingChange, User
+from accounts.models import Identity, Membership, Project, StatusChange, User
 from annotation.corpora.services.corpora import project_over
 from annotation.demo import Episode, video_path
 from annotation.models import Caption, Corpus, Description, Moment, Subtitle, Video
@@ -73,19 +73,19 @@ def _people(project: Project) -> None:
         user = User.objects.create_user(username, f"{username}-demo")
         Identity.objects.create(user=user, name=f"Demo {username}")
         if role == Membership.Role.ANNOTATOR:
-            _annotator(project, user, number=len(GRADERS) + 1, status=Membership.Standing.QUALIFIED)
+            _annotator(project, user, number=len(GRADERS) + 1, status=Membership.Status.QUALIFIED)
         else:
             Membership.objects.create(project=project, user=user, role=role)
     for number, name in enumerate(GRADERS, start=1):
         user = User.objects.create_user(name, is_simulated=True)
-        _annotator(project, user, number=number, status=Membership.Standing.EXAM)
+        _annotator(project, user, number=number, status=Membership.Status.EXAM)
 
 
 def _annotator(project: Project, user: User, *, number: int, status: str) -> None:
     member = Membership.objects.create(
-        project=project, user=user, role=Membership.Role.ANNOTATOR, number=number, standing=status
+        project=project, user=user, role=Membership.Role.ANNOTATOR, number=number, status=status
     )
-    StandingChange.objects.create(membership=member, to_standing=status, reason="Comes with the demo.")
+    StatusChange.objects.create(membership=member, to_status=status, reason="Comes with the demo.")
     GuidelineConfirmation.objects.create(guideline=guideline_in_force(project.pk), annotator=user)
 
 

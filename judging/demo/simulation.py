@@ -21,20 +21,20 @@ from judging.models import (
     Assignment,
     Batch,
     Exam,
-    GateQuestion,
+    ExamAttempt,
     Guideline,
     GuidelineConfirmation,
     GuidelineExample,
     KnownPair,
     Pair,
-    Sitting,
+    ScreeningQuestion,
 )
 from judging.people.services import annotator_qualify
 from judging.qualification.rules.truth import rounded_up
+from judging.qualification.services.exam_attempts import attempt_grade, attempt_hand_in, attempt_start
 from judging.qualification.services.exams import exam_close, exam_create, exam_prepare, known_pair_explain
 from judging.qualification.services.onboarding import screening_question_save
 from judging.qualification.services.reports import attempt_report, exam_report
-from judging.qualification.services.sittings import attempt_grade, attempt_hand_in, attempt_start
 from judging.qualification.services.training import training_pair_grade, tutorial_add
 from judging.review.selectors import second_batch_sizes
 from judging.work.rules import GRADES
@@ -110,7 +110,7 @@ def truth_for(query: Query, moment: Moment) -> int:
 
 
 def grade_round(project: Project, batch: Batch, user: User, grader: Grader) -> bool:
-    """Let a simulated annotator take a seat of the batch, grade every pair and finish; False when none is free."""
+    """Let a simulated annotator take a slot of the batch, grade every pair and finish; False when none is free."""
     assignment = assignment_take_of(batch=batch, annotator=user, now=clock.now())
     if assignment is None:
         return False
@@ -125,7 +125,7 @@ def grade_round(project: Project, batch: Batch, user: User, grader: Grader) -> b
 
 
 def fill_free_slots(project: Project, batch: Batch, *, limit: int = len(SLOTS)) -> int:
-    """Let up to ``limit`` simulated annotators, but not the contrary one, take free seats of the batch's round."""
+    """Let up to ``limit`` simulated annotators, but not the contrary one, take free slots of the batch's round."""
     filled = 0
     people = simulated_annotators(project)[:-1]
     start = batch.pk % len(people)
@@ -147,7 +147,7 @@ def finish_with_simulated(project: Project, batch: Batch) -> None:
 
 
 def escalate_with_simulated(project: Project, batch: Batch) -> None:
-    """Grade the first round far apart, and one seat of the second: escalated pairs wait for a person."""
+    """Grade the first round far apart, and one slot of the second: escalated pairs wait for a person."""
     user, grader = simulated_annotators(project)[-1]
     if not batch.assignments.exists():
         grade_round(project, batch, user, grader)
@@ -190,7 +190,7 @@ def _lead_decides(project: Project, finished: Sequence[Batch]) -> None:
 
 
 def visitors_answer(project: Project) -> None:
-    """Where a person has finished a round, simulated annotators take the free seats, so that it settles."""
+    """Where a person has finished a round, simulated annotators take the free slots, so that it settles."""
     by_person = Assignment.objects.filter(
         batch=OuterRef("pk"), annotator__is_simulated=False, state=Assignment.State.FINISHED
     )
@@ -262,7 +262,7 @@ def training_play(project: Project) -> None:
     _screening_make(project, chief)
     _cohort_sit(project, chief)
     # who failed, or had no exam to sit, is qualified by the lead's word: the demo needs somebody to disagree
-    waiting = project.memberships.filter(user__is_simulated=True, standing=Membership.Standing.EXAM)
+    waiting = project.memberships.filter(user__is_simulated=True, status=Membership.Status.EXAM)
     for member in waiting.select_related("project", "user"):
         annotator_qualify(membership=member, actor=chief, reason="Kept in the demo, so that grades differ.")
     _later_exam_open(project, chief)
@@ -285,14 +285,14 @@ def _tutorial_make(project: Project, chief: User) -> None:
 
 
 def _screening_make(project: Project, chief: User) -> None:
-    if project.gate_questions.exists():
+    if project.screening_questions.exists():
         return
     for moment, options in _questions(project):
         screening_question_save(
             project=project, actor=chief, moment=moment, description=QUESTION, options=options, correct=0
         )
-    if GateQuestion.objects.filter(project=project).count() >= QUESTIONS:
-        policy_publish(project=project, actor=chief, gate_questions=QUESTIONS, gate_passing=RIGHT)
+    if ScreeningQuestion.objects.filter(project=project).count() >= QUESTIONS:
+        policy_publish(project=project, actor=chief, screening_questions=QUESTIONS, screening_passing=RIGHT)
         screening_set(project=project, actor=chief, is_open=True)
 
 
@@ -329,8 +329,8 @@ def _cohort_sit(project: Project, chief: User) -> None:
 
 
 def _sit(project: Project, user: User, grader: Grader) -> None:
-    attempt = attempt_start(project=project, annotator=user, purpose=Sitting.Purpose.EXAM)
-    if attempt.state != Sitting.State.OPEN:
+    attempt = attempt_start(project=project, annotator=user, purpose=ExamAttempt.Purpose.EXAM)
+    if attempt.state != ExamAttempt.State.OPEN:
         return
     graded_ids = set(attempt.grades.values_list("known_pair", flat=True))
     pairs = KnownPair.objects.filter(pk__in=set(attempt.known_ids) - graded_ids)
@@ -345,23 +345,23 @@ def _feedback_take(exam: Exam, chief: User) -> None:
         assert known_pair.truth is not None
         known_pair_explain(pair=known_pair, actor=chief, explanation=WHY[rounded_up(known_pair.truth)])
     truths = {pk: (uuid, truth) for pk, uuid, truth in exam.known_pairs.values_list("pk", "uuid", "truth")}
-    for attempt in exam.sittings.filter(state=Sitting.State.FEEDBACK).select_related("annotator"):
-        for pk, grade in dict(attempt.grades.order_by("attempt").values_list("known_pair", "grade")).items():
+    for attempt in exam.attempts.filter(state=ExamAttempt.State.FEEDBACK).select_related("annotator"):
+        for pk, grade in dict(attempt.grades.order_by("try_number").values_list("known_pair", "grade")).items():
             uuid, truth = truths[pk]
             if truth is not None and abs(grade - truth) > 1:
                 attempt_grade(annotator=attempt.annotator, pair_uuid=uuid, grade=rounded_up(truth))
     if not exam.report:
         exam_report(exam_id=exam.pk)
-    for attempt in exam.sittings.filter(state=Sitting.State.DONE, passed__isnull=True):
-        attempt_report(sitting_id=attempt.pk)
+    for attempt in exam.attempts.filter(state=ExamAttempt.State.DONE, passed__isnull=True):
+        attempt_report(exam_attempt_id=attempt.pk)
 
 
 def _later_exam_open(project: Project, chief: User) -> None:
     """Open the exam for newcomers: a short one from what the first cohort has made known."""
-    if project.exams.filter(kind=Exam.Kind.STORED).exists():
+    if project.exams.filter(kind=Exam.Kind.LATER).exists():
         return
     closed = project.exams.filter(kind=Exam.Kind.COHORT, state=Exam.State.CLOSED).first()
     if closed:
         queries, depth = min(LATER[0], closed.queries), LATER[1]
         policy_publish(project=project, actor=chief, exam_levels=LATER_LEVELS)
-        exam_create(project=project, actor=chief, kind=Exam.Kind.STORED, queries=queries, depth=depth, seed=SEED)
+        exam_create(project=project, actor=chief, kind=Exam.Kind.LATER, queries=queries, depth=depth, seed=SEED)

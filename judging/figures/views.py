@@ -118,7 +118,7 @@ def figure(request: MemberRequest, project: Project, name: str) -> HttpResponse:
     parameters = request.GET.copy()  # for links to other pages of the list
     parameters.pop("page", None)
     context = {
-        **{"figure": current_figure, "figures": figures_for(request.membership), "asked": filters, "sheet": drawing},
+        **{"figure": current_figure, "figures": figures_for(request.membership), "filters": filters, "sheet": drawing},
         **{"splits": Query.Split.values, "weights": list(Weights), "query": request.GET.urlencode()},
         "keep": f"&{parameters.urlencode()}" if parameters else "",
         **drawing.more,

@@ -26,10 +26,14 @@ GROUPS: dict[str, dict[str, tuple[str, str, str]]] = {  # label, unit, and help 
         "extend_automatically": ("Open it without asking", "", "Otherwise a lead decides under Review."),
     },
     "Screening test": {
-        "gate_is_open": ("The screening test is open", "", "Candidates pass it, multiple-choice, before training."),
-        "gate_questions": ("Questions asked", "", "Drawn at random from those written."),
-        "gate_passing": ("Right answers needed", "", ""),
-        "gate_attempts": ("Attempts", "", "After these a lead decides."),
+        "screening_is_open": (
+            "The screening test is open",
+            "",
+            "Candidates pass it, multiple-choice, before training.",
+        ),
+        "screening_questions": ("Questions asked", "", "Drawn at random from those written."),
+        "screening_passing": ("Right answers needed", "", ""),
+        "screening_attempts": ("Attempts", "", "After these a lead decides."),
     },
     "Exam": {
         "exam_weights": ("Kappa of the pass rule", "", "How much a near miss counts."),

@@ -25,10 +25,10 @@ class Policy(models.Model):
         default=2.0, help_text="Suggest a second batch from this mean of the last five."
     )
     extend_automatically = models.BooleanField(default=False)
-    gate_is_open = models.BooleanField(default=False, help_text="Candidates pass a multiple-choice test first.")
-    gate_questions = models.PositiveSmallIntegerField(default=12)
-    gate_passing = models.PositiveSmallIntegerField(default=9, help_text="Right answers needed.")
-    gate_attempts = models.PositiveSmallIntegerField(default=3)
+    screening_is_open = models.BooleanField(default=False, help_text="Candidates pass a multiple-choice test first.")
+    screening_questions = models.PositiveSmallIntegerField(default=12)
+    screening_passing = models.PositiveSmallIntegerField(default=9, help_text="Right answers needed.")
+    screening_attempts = models.PositiveSmallIntegerField(default=3)
     exam_weights = models.CharField(max_length=10, choices=WEIGHTS, default=Weights.QUADRATIC.value)
     exam_kappa = models.FloatField(default=0.4, help_text="Least kappa of first grades against the truth.")
     exam_kappa_low = models.FloatField(
@@ -82,9 +82,13 @@ class Policy(models.Model):
                 violation_error_message="The mean to extend from is a relevance: 0 to 4.",
             ),
             models.CheckConstraint(
-                condition=Q(gate_questions__gte=1, gate_passing__lte=F("gate_questions"), gate_attempts__gte=1),
-                name="policy_gate_can_be_passed",
-                violation_error_message="The gate asks at least one question, needs no "
+                condition=Q(
+                    screening_questions__gte=1,
+                    screening_passing__lte=F("screening_questions"),
+                    screening_attempts__gte=1,
+                ),
+                name="policy_screening_can_be_passed",
+                violation_error_message="The screening test asks at least one question, needs no "
                 "more right answers than it asks, and allows an attempt.",
             ),
             models.CheckConstraint(

@@ -15,7 +15,6 @@ from judging.exceptions import GuidelineStale, NotPossibleNow, PolicyStale, Scre
 from judging.guidelines.models import POLICY_VALUES
 from judging.guidelines.selectors import guideline_in_force
 from judging.models import (
-    GateQuestion,
     Guideline,
     GuidelineConfirmation,
     GuidelineDraft,
@@ -23,9 +22,10 @@ from judging.models import (
     GuidelineExample,
     Judgment,
     Policy,
+    ScreeningQuestion,
 )
 from judging.qualification.rules.onboarding import may_confirm
-from judging.qualification.selectors.sittings import onboarding_facts
+from judging.qualification.selectors.exam_attempts import onboarding_facts
 from judging.qualification.services.onboarding import onboarding_advance, preview_or_refused
 
 logger = logging.getLogger(__name__)
@@ -91,11 +91,11 @@ def policy_publish(*, project: Project, actor: User | None, seen_version: int | 
     policy = Policy(
         project=project, version=last.version + 1 if last else 1, created_by=actor, **{**current_values, **values}
     )
-    questions = GateQuestion.objects.filter(project=project, is_retired=False).count()
-    if policy.gate_is_open and questions < policy.gate_questions:
+    questions = ScreeningQuestion.objects.filter(project=project, is_retired=False).count()
+    if policy.screening_is_open and questions < policy.screening_questions:
         words = f"{questions} {'is' if questions == 1 else 'are'} written"
         raise ScreeningTooShort(
-            f"The screening test asks {policy.gate_questions} questions, and {words}. Write more, or ask fewer."
+            f"The screening test asks {policy.screening_questions} questions, and {words}. Write more, or ask fewer."
         )
     if last and "time_zone" in values and Judgment.objects.filter(policy__project=project).exists():
         raise NotPossibleNow("Hours are counted by days of the time zone, so it stays once there are judgments.")
@@ -109,7 +109,7 @@ def policy_publish(*, project: Project, actor: User | None, seen_version: int | 
 
 def screening_set(*, project: Project, actor: User, is_open: bool) -> Policy:
     """Put the test before training, or remove it. Raises ScreeningTooShort: there are fewer questions than it asks."""
-    return policy_publish(project=project, actor=actor, gate_is_open=is_open)
+    return policy_publish(project=project, actor=actor, screening_is_open=is_open)
 
 
 @transaction.atomic

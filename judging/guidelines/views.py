@@ -19,7 +19,7 @@ from judging.guidelines.texts import markdown_html
 from judging.models import Guideline, GuidelineDraft
 from judging.projects.selectors import clips_matching, moments_of
 from judging.qualification.rules.onboarding import may_confirm
-from judging.qualification.selectors.sittings import onboarding_facts
+from judging.qualification.selectors.exam_attempts import onboarding_facts
 from judging.work.rules import GRADES
 
 EDIT, EXAMPLES = "judging/guidelines/edit.html", "judging/guidelines/examples.html"
@@ -31,7 +31,7 @@ def guideline(request: MemberRequest, project: Project) -> HttpResponse:
     if not project.guidelines.exists():
         raise NotPossible("This project has no guideline: its judgments were imported.")
     context = guideline_context(project)
-    if request.membership.standing in OUT:
+    if request.membership.status in OUT:
         context["examples"] = []  # their pictures are shown no more
     if request.membership.role == Membership.Role.ANNOTATOR:
         context |= _to_confirm(request, project)
@@ -144,7 +144,7 @@ def review(request: MemberRequest, project: Project) -> HttpResponse:
         return redirect("judging:guideline-edit", project.uuid)
     in_force = guideline_in_force(project.pk)
     annotators = project.memberships.filter(role=Membership.Role.ANNOTATOR, user__is_active=True)
-    stopped = annotators.filter(standing=Membership.Standing.QUALIFIED)  # until they have read the new version
+    stopped = annotators.filter(status=Membership.Status.QUALIFIED)  # until they have read the new version
     context = {
         "draft": draft,
         "in_force": in_force,

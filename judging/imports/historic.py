@@ -179,7 +179,7 @@ def historic_pairs(project: Project) -> list[HistoricPair]:
     """The imported pairs of a project as the database holds them."""
     rows = (
         Judgment.objects.filter(pair__batch__project=project, source=Judgment.Source.IMPORTED)
-        .order_by("pair__source_id", "round", "seat")
+        .order_by("pair__source_id", "round", "slot")
         .values_list("pair__source_id", "annotator", "grade")
     )
     by_pair = groupby(rows.iterator(chunk_size=20_000), key=itemgetter(0))
@@ -194,7 +194,7 @@ def placeholder_user(project: Project, name: object, *, prefix: str) -> User:
 def placeholder_annotators(project: Project, workers: Iterable[int], *, prefix: str) -> dict[int, int]:
     """Make a placeholder account a member for each worker number; the key of each account by the number."""
     users = {worker: placeholder_user(project, worker, prefix=prefix) for worker in sorted(workers)}
-    left: dict[str, Any] = {"role": Membership.Role.ANNOTATOR, "standing": Membership.Standing.LEFT}
+    left: dict[str, Any] = {"role": Membership.Role.ANNOTATOR, "status": Membership.Status.LEFT}
     members = (Membership(project=project, user=user, number=number, **left) for number, user in users.items())
     Membership.objects.bulk_create(members)
     return {worker: user.pk for worker, user in users.items()}
@@ -250,7 +250,7 @@ def _judgments(
                 annotator_id=annotators[worker],
                 occurrence=pair.workers[:index].count(worker),
                 round=index // len(SLOTS) + 1,
-                seat=index % len(SLOTS) + 1,
+                slot=index % len(SLOTS) + 1,
                 grade=grade,
                 source=Judgment.Source.IMPORTED,
             )

@@ -278,7 +278,7 @@ def grades_store(intake: ReleaseIntake) -> None:
             pair=pair,
             occurrence=occurrences[number, worker],
             round=cells.number("round", 1, 2),
-            seat=cells.number("seat", min(SLOTS), max(SLOTS)),
+            slot=cells.number("seat", min(SLOTS), max(SLOTS)),
             grade=cells.number("relevance", most=max(rules.GRADES)),
             position=cells.maybe("position", 1, 2**15 - 1),
             source=Judgment.Source.IMPORTED,

@@ -13,7 +13,7 @@ from judging.models import HoursCorrection, Policy
 from judging.pay.rules import Day, Line, Rate, Time, amounts_of, day_time, lines_of, month_of, rate_on, total_time
 
 # A day is one of the project's time zone. What was given under a version of the policy is capped by that version; a
-# sitting names none, so the one that was in force at the time caps it and says whether training is paid. Time that
+# exam attempt names none, so the one that was in force at the time caps it and says whether training is paid. Time that
 # nobody measured is none (LEAST would pass over the null and count the cap).
 OF_PERIOD = """graded.created_at >= bound.first AND graded.created_at < bound.beyond
         AND (%(annotator)s::bigint IS NULL OR graded.annotator_id = %(annotator)s)"""
@@ -43,8 +43,8 @@ given AS ({TIMED.format(table="judging_judgment")}
     UNION ALL
     SELECT graded.annotator_id, graded.created_at, 'training', false,
         CASE WHEN graded.active_ms IS NOT NULL THEN least(graded.active_ms, 1000 * version.pay_cap_s) END
-    FROM bound CROSS JOIN judging_sittinggrade graded
-    JOIN judging_sitting sitting ON sitting.id = graded.sitting_id AND sitting.project_id = %(project)s
+    FROM bound CROSS JOIN judging_examgrade graded
+    JOIN judging_examattempt attempt ON attempt.id = graded.exam_attempt_id AND attempt.project_id = %(project)s
     JOIN version ON graded.created_at >= version.since AND graded.created_at < version.until AND version.pays_training
     WHERE {OF_PERIOD}),
 spent AS (
@@ -207,7 +207,7 @@ SELECT (SELECT count(*)::float FROM judging_pair pair JOIN batch ON batch.id = p
 def forecast_measured(project: Project, policy: Policy) -> dict[str, float | None]:
     """Values for a forecast's assumptions, by name; None where nothing tells yet."""
     [(pairs, second, escalated, seconds, exam_pairs)] = sql_rows(MEASURED, {"project": project.pk})
-    qualified = project.memberships.filter(standing=Membership.Standing.QUALIFIED).count()
+    qualified = project.memberships.filter(status=Membership.Status.QUALIFIED).count()
     return {
         "queries": queries_to_judge(project.pk).count() or None,
         "pairs": pairs,

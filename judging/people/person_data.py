@@ -33,20 +33,20 @@ from judging.models import Invitation
 from judging.people.services import person_forget
 
 OWN: dict[str, tuple[str, Sequence[str]]] = {  # table: how it names the person, and its columns
-    "accounts.Membership": ("user", ["project__name", "role", "number", "standing", "created_at"]),
+    "accounts.Membership": ("user", ["project__name", "role", "number", "status", "created_at"]),
     "accounts.BrowserSession": ("user", ["client", "began_at", "used_at"]),
     "accounts.AccessToken": ("user", ["name", "scopes", "created_at", "expires_at", "used_at"]),
     "judging.OwnGrade": ("annotator", ["pair__uuid", "grade", "comment", "created_at"]),  # gold among others
     "judging.Flag": ("annotator", ["pair__uuid", "reason", "comment", "created_at", "withdrawn_at"]),
     "judging.Assignment": ("annotator", ["uuid", "state", "created_at", "ended_at"]),
     "judging.GuidelineConfirmation": ("annotator", ["guideline__version", "created_at"]),
-    "judging.GateAttempt": ("annotator", ["project__name", "answers", "score", "created_at", "answered_at"]),
-    "judging.Sitting": ("annotator", ["project__name", "purpose", "state", "passed", "created_at", "ended_at"]),
-    "judging.SittingGrade": ("annotator", ["known_pair__uuid", "attempt", "grade", "created_at"]),
+    "judging.ScreeningAttempt": ("annotator", ["project__name", "answers", "score", "created_at", "answered_at"]),
+    "judging.ExamAttempt": ("annotator", ["project__name", "purpose", "state", "passed", "created_at", "ended_at"]),
+    "judging.ExamGrade": ("annotator", ["known_pair__uuid", "try_number", "grade", "created_at"]),
     "judging.PayRate": ("annotator", ["project__name", "rate", "currency", "from_day"]),
     "judging.HoursCorrection": ("annotator", ["project__name", "day", "seconds", "reason"]),
 }
-INDIRECT = {"accounts.StandingChange": "membership__user", "judging.JudgmentChange": "judgment__annotator"}
+INDIRECT = {"accounts.StatusChange": "membership__user", "judging.JudgmentChange": "judgment__annotator"}
 SECRET = {"password", "digest", "session_key", "session_data", "key", "token"}  # columns: they open something
 ELSEWHERE = {"accounts.Identity", "accounts.User", "judging.OwnGrade"}  # in person.json; a view of others
 README = """What MomentJudge stores of you, as of {now}.
@@ -200,9 +200,9 @@ def left_due(now: datetime) -> "QuerySet[User]":
     months = settings.RETENTION_IDENTITY_MONTHS
     if not months:
         return User.objects.none()
-    staying = Membership.objects.filter(user=OuterRef("pk")).exclude(standing=Membership.Standing.LEFT)
+    staying = Membership.objects.filter(user=OuterRef("pk")).exclude(status=Membership.Status.LEFT)
     people = User.objects.filter(is_active=True, is_simulated=False, memberships__isnull=False)
-    last = people.annotate(left_at=Max("memberships__standing_changes__created_at"))
+    last = people.annotate(left_at=Max("memberships__status_changes__created_at"))
     return last.exclude(Exists(staying)).filter(left_at__lte=_ago(now, 30 * months)).order_by("pk")
 
 

@@ -10,7 +10,7 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from accounts.models import Identity, Membership, Project
-from judging.models import Flag, GateAttempt, GoldGrade, Invitation, Judgment, Sitting, SittingGrade
+from judging.models import ExamAttempt, ExamGrade, Flag, GoldGrade, Invitation, Judgment, ScreeningAttempt
 
 ANNOTATOR = Membership.Role.ANNOTATOR
 
@@ -27,10 +27,10 @@ class Person:
 
 
 def people_of(project: Project, *, status: str = "", number: int | None = None) -> list[Person]:
-    """Annotators by number: all, those of one standing, or the one of this number."""
+    """Annotators by number: all, those of one status, or the one of this number."""
     members = project.memberships.filter(role=ANNOTATOR).select_related("user__identity", "project").order_by("number")
     if status:
-        members = members.filter(standing=status)
+        members = members.filter(status=status)
     if number is not None:
         members = members.filter(number=number)
     users = [member.user_id for member in members]
@@ -53,8 +53,8 @@ def _last_worked(project: Project, user_ids: list[int]) -> dict[int, datetime]:
     sources: list[tuple[QuerySet[Any], Any]] = [
         (GoldGrade.objects.filter(assignment__project=project), F("created_at")),
         (Flag.objects.filter(assignment__project=project), F("created_at")),
-        (SittingGrade.objects.filter(sitting__project=project), F("created_at")),
-        (GateAttempt.objects.filter(project=project), Coalesce("answered_at", "created_at")),
+        (ExamGrade.objects.filter(exam_attempt__project=project), F("created_at")),
+        (ScreeningAttempt.objects.filter(project=project), Coalesce("answered_at", "created_at")),
     ]
     first, *others = (
         rows.filter(annotator__in=user_ids).order_by().values_list("annotator").annotate(newest=Max(at))
@@ -68,15 +68,15 @@ def _last_worked(project: Project, user_ids: list[int]) -> dict[int, datetime]:
 
 def _exam_kappas(project: Project) -> dict[int, float | None]:
     """By account; the last exam that has a report counts."""
-    attempts = Sitting.objects.filter(project=project, purpose=Sitting.Purpose.EXAM).exclude(report={})
+    attempts = ExamAttempt.objects.filter(project=project, purpose=ExamAttempt.Purpose.EXAM).exclude(report={})
     return dict(attempts.order_by("id").values_list("annotator", "report__kappas__quadratic__value"))
 
 
 def status_counts(project: Project) -> list[tuple[str, int]]:
     """How many annotators stand where, in the order of the way; only where there is somebody."""
-    rows = project.memberships.filter(role=ANNOTATOR).order_by().values_list("standing").annotate(n=Count("pk"))
+    rows = project.memberships.filter(role=ANNOTATOR).order_by().values_list("status").annotate(n=Count("pk"))
     counts = dict(rows)
-    return [(status, counts[status]) for status in Membership.Standing.values if status in counts]
+    return [(status, counts[status]) for status in Membership.Status.values if status in counts]
 
 
 def staff_of(project: Project) -> QuerySet[Membership]:

@@ -20,7 +20,7 @@ from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.models import Identity, Membership, Project, StandingChange, User
+from accounts.models import Identity, Membership, Project, StatusChange, User
 from accounts.rules import STEPS
 from accounts.services.identities import (
     NewAccount,
@@ -266,7 +266,7 @@ def registration_join(*, project_uuid: UUID, person: User | NewAccount) -> Membe
     return member
 
 
-Status = Membership.Standing
+Status = Membership.Status
 REASON_REQUIRED = "Say why: the reason is kept with the change."
 ERASED = "Name and account were erased; nobody can log in as this annotator any more."
 
@@ -289,8 +289,8 @@ def annotator_reinstate(*, membership: Membership, actor: User, reason: str) -> 
     were forgotten."""
     if not membership.user.is_active:
         raise NotPossibleNow(ERASED)
-    if membership.standing in STEPS:
-        raise NotPossibleNow(f"{membership.label.capitalize()} is {membership.standing} and needs no way back.")
+    if membership.status in STEPS:
+        raise NotPossibleNow(f"{membership.label.capitalize()} is {membership.status} and needs no way back.")
     return status_change(membership=membership, to=status_before(membership), actor=actor, reason=_reason_text(reason))
 
 
@@ -307,7 +307,7 @@ def annotator_erase(*, membership: Membership, actor: User) -> None:
     """Forget who they are, and mark them as gone everywhere; numbers, judgments and pay stay."""
     account_led_or_refused(user=membership.user, lead=actor)
     for row in membership.user.memberships.select_related("user", "project").order_by("project"):
-        if row.standing != Status.LEFT:
+        if row.status != Status.LEFT:
             annotator_leave(membership=row, actor=actor, reason="Name and account erased.")
     identity_erase(user=membership.user, actor=actor, project=membership.project)
 
@@ -320,7 +320,7 @@ def person_forget(*, user: User, actor: User | None, reason: str) -> None:
         others = row.project.memberships.filter(role=Membership.Role.LEAD, user__is_active=True).exclude(user=user)
         if user.is_active and row.role == Membership.Role.LEAD and not others.exists():
             raise NotPossibleNow(f"Nobody else leads {row.project.name!r}. Give it another lead first.")
-        if row.role == Membership.Role.ANNOTATOR and row.standing != Status.LEFT:
+        if row.role == Membership.Role.ANNOTATOR and row.status != Status.LEFT:
             _taken_off(row, Status.LEFT, actor, reason)
     identity_forget(user=user, actor=actor, project=None, reason=reason)
 
@@ -351,10 +351,10 @@ ACTIONS: dict[str, Any] = {
 
 def status_before(membership: Membership) -> str:
     """The last step of the way itself."""
-    if membership.standing in STEPS:
-        return membership.standing
-    change = StandingChange.objects.filter(membership=membership, from_standing__in=STEPS).last()
-    return change.from_standing if change else Status.CANDIDATE
+    if membership.status in STEPS:
+        return membership.status
+    change = StatusChange.objects.filter(membership=membership, from_status__in=STEPS).last()
+    return change.from_status if change else Status.CANDIDATE
 
 
 def _taken_off(membership: Membership, to: str, actor: User | None, reason: str) -> Membership:

@@ -13,7 +13,7 @@ urlpatterns = [
     path("people/invitations/<uuid:invitation_uuid>/renew/", views.invitation_renew, name="invitation-renew"),
     path("people/invitations/<uuid:invitation_uuid>/revoke/", views.invitation_revoke, name="invitation-revoke"),
     path("people/<uuid:project_uuid>/<int:number>/", views.person, name="person"),
-    path("people/<uuid:project_uuid>/<int:number>/standing/", views.standing, name="person-standing"),
+    path("people/<uuid:project_uuid>/<int:number>/status/", views.status_change, name="person-status"),
     path("people/<uuid:project_uuid>/<int:number>/password/", views.password_link, name="person-password"),
     path("people/<uuid:project_uuid>/<int:number>/erase/", views.erase, name="person-erase"),
 ]

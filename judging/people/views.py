@@ -133,7 +133,7 @@ def people(request: MemberRequest, project: Project) -> HttpResponse:
 def _people(
     request: HttpRequest, project: Project, form: InviteForm, *, link: str = "", error: str = "", status: int = 200
 ) -> HttpResponse:
-    status_text = request.GET.get("standing", "")
+    status_text = request.GET.get("status", "")
     counts = status_counts(project)
     status_filter = status_text if status_text in dict(counts) else ""
     context = {
@@ -201,7 +201,7 @@ def invitation_revoke(request: MemberRequest, invitation: Invitation) -> HttpRes
 
 @project_page(LEAD)
 def person(request: MemberRequest, project: Project, number: int) -> HttpResponse:
-    """One annotator: who that is, their way so far, and what a lead can do."""
+    """One annotator: who that is, their status so far, and what a lead can do."""
     return _person(request, project, _known(project, number))
 
 
@@ -216,12 +216,14 @@ def _person(
     request: MemberRequest, project: Project, annotator: Person, *, link: str = "", error: str = "", status: int = 200
 ) -> HttpResponse:
     names = actor_names(project, to=request.membership.role)
-    changes = annotator.membership.standing_changes.order_by("id")
+    changes = annotator.membership.status_changes.order_by("id")
     context = {
         "person": annotator,
-        "way": [(change, names.get(change.actor_id, "–") if change.actor_id else "the system") for change in changes],
-        "is_on_way": annotator.membership.standing in STEPS,
-        "is_out": annotator.membership.standing in OUT,
+        "changes": [
+            (change, names.get(change.actor_id, "–") if change.actor_id else "the system") for change in changes
+        ],
+        "is_onboarding": annotator.membership.status in STEPS,
+        "is_out": annotator.membership.status in OUT,
         "before": services.status_before(annotator.membership),
         "not_ours": _not_ours(request, annotator),
         "link": request.build_absolute_uri(link) if link else "",
@@ -240,7 +242,7 @@ def _not_ours(request: MemberRequest, annotator: Person) -> str:
 
 
 @project_action(LEAD, back="judging:person")
-def standing(request: MemberRequest, project: Project, number: int) -> HttpResponse:
+def status_change(request: MemberRequest, project: Project, number: int) -> HttpResponse:
     annotator = _known(project, number)
     form = StatusForm(request.POST)
     if not form.is_valid():

@@ -16,7 +16,7 @@ from accounts.models import Project
 from annotation.models import Caption, Moment, NamedQuerySet, Query
 from annotation.queries.selectors import queries_to_judge
 from core.sql import sql_named, sql_rows
-from judging.models import Batch, GateAttempt, GateQuestion, KnownPair
+from judging.models import Batch, KnownPair, ScreeningAttempt, ScreeningQuestion
 from judging.review.selectors import annotator_numbers
 from judging.work.rules import GRADES
 
@@ -148,27 +148,27 @@ def tutorial_levels(pairs: list[KnownPair]) -> list[tuple[int, int]]:
 
 
 class QuestionFigures(NamedTuple):
-    question: GateQuestion
-    asked: int
+    question: ScreeningQuestion
+    n_answered: int
     right: int
 
 
 def screening_figures(project: Project) -> list[QuestionFigures]:
     """Every question with how often it was answered, and how often rightly."""
     n_shown, right = Counter[str](), Counter[str]()
-    for attempt in GateAttempt.objects.filter(project=project, answered_at__isnull=False):
-        for question, answer in zip(attempt.asked, attempt.answers, strict=True):
+    for attempt in ScreeningAttempt.objects.filter(project=project, answered_at__isnull=False):
+        for question, answer in zip(attempt.questions, attempt.answers, strict=True):
             n_shown[question["question"]] += 1
             right[question["question"]] += question["correct"] == answer
-    questions = GateQuestion.objects.filter(project=project).select_related("moment").order_by("pk")
+    questions = ScreeningQuestion.objects.filter(project=project).select_related("moment").order_by("pk")
     return [QuestionFigures(row, n_shown[str(row.uuid)], right[str(row.uuid)]) for row in questions]
 
 
-def screening_attempts(project: Project) -> list[tuple[int | None, list[GateAttempt]]]:
+def screening_attempts(project: Project) -> list[tuple[int | None, list[ScreeningAttempt]]]:
     """Answered attempts by annotator number."""
     numbers = annotator_numbers(project)
-    by_person: dict[int, list[GateAttempt]] = {}
-    for attempt in GateAttempt.objects.filter(project=project, answered_at__isnull=False).order_by("pk"):
+    by_person: dict[int, list[ScreeningAttempt]] = {}
+    for attempt in ScreeningAttempt.objects.filter(project=project, answered_at__isnull=False).order_by("pk"):
         by_person.setdefault(attempt.annotator_id, []).append(attempt)
     rows = [(numbers.get(person), attempts) for person, attempts in by_person.items()]
     return sorted(rows, key=lambda row: -1 if row[0] is None else row[0])

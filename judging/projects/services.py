@@ -27,7 +27,7 @@ from judging.exceptions import NotPossibleNow
 from judging.guidelines.models import POLICY_VALUES
 from judging.guidelines.services import Example, guideline_publish, policy_publish
 from judging.guidelines.texts import BODY, LEVELS
-from judging.models import Batch, GateQuestion, Guideline, KnownPair, Policy
+from judging.models import Batch, Guideline, KnownPair, Policy, ScreeningQuestion
 from judging.review.selectors import queries_unfrozen
 from judging.work.services.batches import batches_open
 
@@ -186,7 +186,7 @@ def settings_copy(*, source: Project, project: Project, actor: User | None, with
     copied: dict[str, Any] = {
         "policy": _policy(source, project, actor, keep_screening=same),
         "guideline": _guideline(source, project, actor, with_examples=same),
-        "gate questions": n_questions,
+        "screening questions": n_questions,
     }
     ProjectCorpus.objects.filter(pk=project.pk).update(similarity=source.dataset.similarity)
     if with_queries:
@@ -204,7 +204,7 @@ def _policy(source: Project, project: Project, actor: User | None, *, keep_scree
     policy = Policy.objects.filter(project=source).order_by("-version").first()
     values = {name: getattr(policy, name) for name in POLICY_VALUES} if policy else {}
     if not keep_screening:
-        values["gate_is_open"] = False
+        values["screening_is_open"] = False
     policy_publish(project=project, actor=actor, **values)
     return f"version {policy.version}" if policy else ""
 
@@ -221,10 +221,10 @@ def _guideline(source: Project, project: Project, actor: User | None, *, with_ex
 
 
 def _screening(source: Project, project: Project) -> int:
-    questions = source.gate_questions.filter(is_retired=False).order_by("pk")
+    questions = source.screening_questions.filter(is_retired=False).order_by("pk")
     fields = ("moment_id", "description", "options", "correct")
-    copies = [GateQuestion(project=project, **values) for values in questions.values(*fields)]
-    return len(GateQuestion.objects.bulk_create(copies))
+    copies = [ScreeningQuestion(project=project, **values) for values in questions.values(*fields)]
+    return len(ScreeningQuestion.objects.bulk_create(copies))
 
 
 def _queries(source: Project, project: Project) -> dict[int, int]:

@@ -1,6 +1,6 @@
-"""KnownPair: a pair whose true grade is known. Exam, Sitting, SittingGrade: people measured by such pairs.
+"""KnownPair: a pair whose true grade is known. Exam, ExamAttempt, ExamGrade: people measured by such pairs.
 
-GateQuestion, GateAttempt: the multiple-choice test before training (TVR, appendix on its qualification test).
+ScreeningQuestion, ScreeningAttempt: the multiple-choice test before training (TVR, appendix on its qualification test).
 """
 
 from decimal import Decimal
@@ -27,7 +27,7 @@ class Exam(models.Model):
 
     class Kind(models.TextChoices):
         COHORT = "cohort"
-        STORED = "stored"
+        LATER = "stored", "Stored"
 
     class State(models.TextChoices):
         PREPARING = "preparing"
@@ -137,8 +137,8 @@ class KnownPair(models.Model):
         return f"known pair {self.uuid}"
 
 
-class Sitting(models.Model):
-    """One person's way through pairs of known truth: the tutorial, an exam, or a warm-up."""
+class ExamAttempt(models.Model):
+    """One person's progress through pairs of known truth: the tutorial, an exam, or a warm-up."""
 
     class Purpose(models.TextChoices):
         TUTORIAL = "tutorial"
@@ -155,10 +155,10 @@ class Sitting(models.Model):
     NO_RESULT = "no_result"  # key of a report: too few pairs of the exam can be compared
 
     uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
-    project = models.ForeignKey(Project, models.PROTECT, related_name="sittings")
-    annotator = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="sittings")
+    project = models.ForeignKey(Project, models.PROTECT, related_name="exam_attempts")
+    annotator = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="exam_attempts")
     purpose = models.CharField(max_length=8, choices=Purpose)
-    exam = models.ForeignKey(Exam, models.PROTECT, null=True, related_name="sittings")
+    exam = models.ForeignKey(Exam, models.PROTECT, null=True, related_name="attempts")
     seed = models.PositiveIntegerField(help_text="The order of the pairs follows from it.")
     known_ids = ArrayField(models.BigIntegerField(), help_text="The pairs, in the order shown.")
     state = models.CharField(max_length=8, choices=State, default=State.OPEN)
@@ -185,34 +185,34 @@ class Sitting(models.Model):
             models.UniqueConstraint(
                 fields=["project", "annotator", "purpose"],
                 condition=Q(state__in=["open", "waiting", "feedback"]),
-                name="sitting_one_at_a_time",
+                name="exam_attempt_one_at_a_time",
             ),
             models.CheckConstraint(
                 condition=Q(purpose="exam", exam__isnull=False) | (~Q(purpose="exam") & Q(exam__isnull=True)),
-                name="sitting_of_an_exam_names_it",
+                name="exam_attempt_of_an_exam_names_it",
             ),
-            models.CheckConstraint(condition=Q(known_ids__len__gt=0), name="sitting_asks_for_something"),
+            models.CheckConstraint(condition=Q(known_ids__len__gt=0), name="exam_attempt_asks_for_something"),
             models.CheckConstraint(
                 condition=(Q(state__in=["done", "missed"]) & Q(ended_at__isnull=False))
                 | (~Q(state__in=["done", "missed"]) & Q(ended_at__isnull=True)),
-                name="sitting_ended_has_its_time",
+                name="exam_attempt_ended_has_its_time",
             ),
             models.CheckConstraint(
                 condition=Q(missed_counts=False) | Q(purpose="exam", state="missed"),
-                name="sitting_counted_by_a_lead_was_missed",
+                name="exam_attempt_counted_by_a_lead_was_missed",
             ),
             models.CheckConstraint(
                 condition=Q(left_out=False) | Q(purpose="exam", state__in=["feedback", "done", "missed"]),
-                name="sitting_left_out_was_closed",
+                name="exam_attempt_left_out_was_closed",
             ),
             models.CheckConstraint(
                 condition=Q(shown_before__isnull=True) | Q(purpose="exam", shown_before__lte=F("known_ids__len")),
-                name="sitting_shown_before_is_a_part_of_it",
+                name="exam_attempt_shown_before_is_a_part_of_it",
             ),
         ]
 
     def __str__(self) -> str:
-        return f"sitting {self.uuid}"
+        return f"exam attempt {self.uuid}"
 
     @property
     def has_no_result(self) -> bool:
@@ -224,14 +224,14 @@ class Sitting(models.Model):
         return self.passed is not None or self.has_no_result
 
 
-class SittingGrade(models.Model):
-    """One grade for a pair of known truth; ``attempt`` 0 is the first, later ones follow feedback. All are kept."""
+class ExamGrade(models.Model):
+    """One grade for a pair of known truth; ``try_number`` 0 is the first, later ones follow feedback. All are kept."""
 
     uuid = models.UUIDField(default=uuid4, unique=True, editable=False, help_text="The key of the form that gave it.")
-    sitting = models.ForeignKey(Sitting, models.PROTECT, related_name="grades")
+    exam_attempt = models.ForeignKey(ExamAttempt, models.PROTECT, related_name="grades")
     known_pair = models.ForeignKey(KnownPair, models.PROTECT, related_name="grades")
-    annotator = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="sitting_grades")
-    attempt = models.PositiveSmallIntegerField(default=0)
+    annotator = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="exam_grades")
+    try_number = models.PositiveSmallIntegerField(default=0)
     grade = models.PositiveSmallIntegerField()
     position = models.PositiveSmallIntegerField(help_text="Place in the order shown, from 1.")
     active_ms = models.PositiveIntegerField(null=True, help_text="From pair shown to grade sent.")
@@ -243,15 +243,15 @@ class SittingGrade(models.Model):
         ordering = ["id"]
         constraints = [
             models.UniqueConstraint(
-                fields=["sitting", "known_pair", "attempt"], name="sitting_grade_once_per_pair_and_attempt"
+                fields=["exam_attempt", "known_pair", "try_number"], name="exam_grade_once_per_pair_and_try"
             ),
             models.UniqueConstraint(
                 fields=["annotator", "known_pair"],
-                condition=Q(attempt=0),
-                name="sitting_grade_first_once_per_annotator",
+                condition=Q(try_number=0),
+                name="exam_grade_first_once_per_annotator",
                 violation_error_message="You have graded this pair before.",
             ),
-            models.CheckConstraint(condition=Q(grade__range=(0, 4)), name="sitting_grade_from_0_to_4"),
+            models.CheckConstraint(condition=Q(grade__range=(0, 4)), name="exam_grade_from_0_to_4"),
         ]
 
     def __str__(self) -> str:
@@ -264,11 +264,11 @@ TEXTS = (
 )
 
 
-class GateQuestion(models.Model):
+class ScreeningQuestion(models.Model):
     """A clip, a description, and options of which one is right."""
 
     uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
-    project = models.ForeignKey(Project, models.PROTECT, related_name="gate_questions")
+    project = models.ForeignKey(Project, models.PROTECT, related_name="screening_questions")
     moment = models.ForeignKey(Moment, models.PROTECT, related_name="+")
     description = models.TextField()
     options = models.JSONField(help_text="Two to six texts.")
@@ -279,10 +279,10 @@ class GateQuestion(models.Model):
     class Meta:
         ordering = ["id"]
         constraints = [
-            models.CheckConstraint(condition=~Q(description=""), name="gate_question_says_something"),
+            models.CheckConstraint(condition=~Q(description=""), name="screening_question_says_something"),
             models.CheckConstraint(
                 condition=Func(F("options"), Value(TEXTS), function="jsonb_path_exists", output_field=BooleanField()),
-                name="gate_question_has_2_to_6_options",
+                name="screening_question_has_2_to_6_options",
             ),
             models.CheckConstraint(
                 condition=Func(
@@ -292,7 +292,7 @@ class GateQuestion(models.Model):
                     function="jsonb_path_exists",
                     output_field=BooleanField(),
                 ),
-                name="gate_question_has_a_right_option",
+                name="screening_question_has_a_right_option",
             ),
         ]
 
@@ -300,13 +300,13 @@ class GateQuestion(models.Model):
         return self.description
 
 
-class GateAttempt(models.Model):
+class ScreeningAttempt(models.Model):
     """One person's answers, with the questions as they were asked."""
 
     uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
-    project = models.ForeignKey(Project, models.PROTECT, related_name="gate_attempts")
-    annotator = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="gate_attempts")
-    asked = models.JSONField(help_text="Each question as it was shown: uuid, description, options, correct.")
+    project = models.ForeignKey(Project, models.PROTECT, related_name="screening_attempts")
+    annotator = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="screening_attempts")
+    questions = models.JSONField(help_text="Each question as it was shown: uuid, description, options, correct.")
     answers = models.JSONField(default=list, help_text="The chosen place for each, in the same order.")
     passing = models.PositiveSmallIntegerField(help_text="Right answers needed.")
     score = models.PositiveSmallIntegerField(null=True, help_text="Right answers; null until answered.")
@@ -319,12 +319,12 @@ class GateAttempt(models.Model):
             models.UniqueConstraint(
                 fields=["project", "annotator"],
                 condition=Q(answered_at__isnull=True),
-                name="gate_attempt_one_at_a_time",
+                name="screening_attempt_one_at_a_time",
             ),
             models.CheckConstraint(
                 condition=Q(score__isnull=True, answered_at__isnull=True)
                 | Q(score__isnull=False, answered_at__isnull=False),
-                name="gate_attempt_answered_has_its_score",
+                name="screening_attempt_answered_has_its_score",
             ),
         ]
 

@@ -72,8 +72,9 @@ WHERE pair.batch_id = {batch} AND pair.state IN ('settled', 'dropped') AND pair.
         WHERE asked.batch_id = pair.batch_id AND asked.annotator_id = %(annotator)s AND pair.id = ANY (asked.pair_ids))
     AND NOT EXISTS (SELECT 1 FROM judging_knownpair known JOIN annotation_query of ON of.id = known.query_id
         WHERE known.moment_id = candidate.moment_id AND of.text = query.text AND known.project_id = held_by.project_id
-        AND (known.tutorial_position IS NOT NULL OR known.is_retired OR EXISTS (SELECT 1 FROM judging_sitting sitting
-            WHERE sitting.annotator_id = %(annotator)s AND known.id = ANY (sitting.known_ids))))
+        AND (known.tutorial_position IS NOT NULL OR known.is_retired OR EXISTS (
+            SELECT 1 FROM judging_examattempt attempt
+            WHERE attempt.annotator_id = %(annotator)s AND known.id = ANY (attempt.known_ids))))
     AND NOT EXISTS (SELECT 1 FROM judging_guidelineexample example
         JOIN judging_guideline guideline ON guideline.id = example.guideline_id
         WHERE guideline.project_id = held_by.project_id AND example.moment_id = candidate.moment_id

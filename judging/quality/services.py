@@ -70,7 +70,7 @@ def gold_batch_for(project_id: int, annotator: User, *, policy: Policy) -> tuple
 
 
 def gold_slot(batch: Batch) -> int:
-    """A seat of the finished batch; nobody holds one."""
+    """A slot of the finished batch; nobody holds one."""
     return SLOTS[batch.pk % len(SLOTS)]
 
 

@@ -303,14 +303,14 @@ CELLS = {
     "worker": "member.number",
     "relevance": "given.grade",
     "round": "given.round",
-    "seat": "given.seat",
+    "seat": "given.slot",
     "position": "given.position",
     "guideline": "guideline.version",
     "policy": "policy.version",
     "source": "coalesce(nullif(given.origin, ''), given.source)",
 }
 ANONYMOUS = {"worker": "(%(numbers)s::jsonb ->> given.annotator_id::text)::integer"}
-ORDER = f"ORDER BY {NUMBER}, given.round, given.seat"
+ORDER = f"ORDER BY {NUMBER}, given.round, given.slot"
 FACTS = f"""
 SELECT count(*) AS judgments,
     count(*) FILTER (WHERE 'simulated' IN (given.source, given.origin)) AS simulated_judgments,

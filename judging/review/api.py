@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from django.shortcuts import get_object_or_404
-from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field, extend_schema_serializer
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -78,7 +78,8 @@ class GradeGiven(NamedValues):
     round = serializers.IntegerField()
 
 
-class RemarkGiven(NamedValues):
+@extend_schema_serializer(component_name="RemarkGiven")
+class FlagGiven(NamedValues):
     annotator = serializers.IntegerField(help_text="Annotator number.")
     flag = serializers.CharField(allow_blank=True, help_text="What was said to be wrong; empty for a comment.")
     words = serializers.CharField(allow_blank=True)
@@ -98,7 +99,7 @@ class JudgedPairGiven(serializers.ModelSerializer[Pair]):
 class BatchPairGiven(serializers.Serializer[Any]):
     pair = JudgedPairGiven()
     grades = GradeGiven(many=True, help_text="Final ones.")
-    remarks = RemarkGiven(source="said", many=True)
+    remarks = FlagGiven(source="said", many=True)
 
 
 class BatchWithPairsGiven(BatchGiven):

@@ -53,7 +53,7 @@ def final_grades(
 ) -> dict[int, list[tuple[int | None, int, int]]]:
     """Those that may change no more by pair: annotator number, grade, round."""
     grades: dict[int, list[tuple[int | None, int, int]]] = defaultdict(list)
-    final = judgments.exclude(assignment__state=Assignment.State.OPEN).order_by("round", "seat")
+    final = judgments.exclude(assignment__state=Assignment.State.OPEN).order_by("round", "slot")
     for pair, annotator, grade, number in final.values_list("pair", "annotator", "grade", "round"):
         grades[pair].append((numbers.get(annotator), grade, number))
     return grades

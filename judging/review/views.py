@@ -158,7 +158,7 @@ def _refused(request: MemberRequest, batch: Batch, form: ReviewForm, error: Judg
         answer = _render(request, CASE, {"case": case, "note": str(error)}, status=error.status)
     else:
         following = _behind(batch.project, form.cleaned_data.get("after"), 1)
-        answer = _answer(request, batch, status=error.status, told=str(error), **following)
+        answer = _answer(request, batch, status=error.status, refusal=str(error), **following)
     return refusal_log(request, answer, error.code)
 
 
@@ -177,7 +177,7 @@ def review_undo(request: MemberRequest, batch: Batch) -> HttpResponse:
         if not request.htmx:
             raise
         review = BatchReview.objects.filter(batch=batch).first()
-        answer = _answer(request, batch, status=error.status, review=review, told=str(error))
+        answer = _answer(request, batch, status=error.status, review=review, refusal=str(error))
         return refusal_log(request, answer, error.code)
     if not request.htmx:
         messages.success(request, "Taken back: the query waits for a decision again.")

@@ -105,9 +105,9 @@ class LeaseGiven(serializers.Serializer[Any]):
     lease_ends_at = serializers.DateTimeField()
 
 
-HELD = serializers.BooleanField(help_text="False: nothing was held, as after an earlier request.")
-FinishedGiven = inline_serializer("FinishedGiven", {"finished": HELD})
-ReturnedGiven = inline_serializer("ReturnedGiven", {"returned": HELD})
+HAD_ASSIGNMENT = serializers.BooleanField(help_text="False: nothing was held, as after an earlier request.")
+FinishedGiven = inline_serializer("FinishedGiven", {"finished": HAD_ASSIGNMENT})
+ReturnedGiven = inline_serializer("ReturnedGiven", {"returned": HAD_ASSIGNMENT})
 
 
 class OwnJudgmentGiven(serializers.ModelSerializer[OwnGrade]):

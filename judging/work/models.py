@@ -36,7 +36,7 @@ class Batch(models.Model):
     is_pilot = models.BooleanField(
         default=False, help_text="As the query's set: neither released nor paid unless chosen."
     )
-    free_seats = models.PositiveSmallIntegerField(default=2, help_text="Seats of the round that nobody holds.")
+    free_slots = models.PositiveSmallIntegerField(default=2, help_text="Slots of the round that nobody holds.")
     begun = models.BooleanField(default=False, help_text="Somebody sat at the round.")
     awaits_review = models.BooleanField(
         default=False, db_default=False, help_text="A first batch that is done and undecided; triggers say so."
@@ -53,7 +53,7 @@ class Batch(models.Model):
                 name="batch_pooled_from_number_3",
             ),
             models.CheckConstraint(condition=Q(round__in=[1, 2]), name="batch_round_is_1_or_2"),
-            models.CheckConstraint(condition=Q(free_seats__range=(0, 2)), name="batch_has_two_seats_a_round"),
+            models.CheckConstraint(condition=Q(free_slots__range=(0, 2)), name="batch_has_two_slots_a_round"),
             models.CheckConstraint(
                 condition=Q(state="open", done_at__isnull=True) | Q(state="done", done_at__isnull=False),
                 name="batch_done_has_its_time",
@@ -65,10 +65,10 @@ class Batch(models.Model):
         indexes = [
             models.Index(
                 fields=["project", "-priority", "-round", "-begun", "id"],
-                condition=Q(state="open", is_paused=False, free_seats__gt=0),
+                condition=Q(state="open", is_paused=False, free_slots__gt=0),
                 name="batch_to_be_taken",
             ),
-            models.Index(fields=["id"], condition=Q(state="open", free_seats=0), name="batch_no_seat_free"),
+            models.Index(fields=["id"], condition=Q(state="open", free_slots=0), name="batch_no_slot_free"),
             models.Index(fields=["project"], condition=Q(state="open", begun=True), name="batch_under_way"),
             models.Index(
                 fields=["project", "number", "done_at"], condition=Q(state="done"), name="batch_done_by_project"
@@ -212,7 +212,7 @@ class JudgmentDay(models.Model):
 
 
 class Assignment(models.Model):
-    """One annotator's seat at one round of a batch; ``expires_at`` is the lease."""
+    """One annotator's slot at one round of a batch; ``expires_at`` is the lease."""
 
     class State(models.TextChoices):
         OPEN = "open"
@@ -224,7 +224,7 @@ class Assignment(models.Model):
     project = models.ForeignKey(Project, models.PROTECT, related_name="+")
     batch = models.ForeignKey(Batch, models.PROTECT, related_name="assignments")
     round = models.PositiveSmallIntegerField()
-    seat = models.PositiveSmallIntegerField()
+    slot = models.PositiveSmallIntegerField()
     annotator = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="assignments")
     state = models.CharField(max_length=8, choices=State, default=State.OPEN)
     shuffle_seed = models.PositiveIntegerField(help_text="The order of the pairs follows from it.")
@@ -239,15 +239,15 @@ class Assignment(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["batch", "round", "seat"],
+                fields=["batch", "round", "slot"],
                 condition=Q(state="open"),
-                name="assignment_one_holder_per_seat",
+                name="assignment_one_holder_per_slot",
                 violation_error_message="Somebody else has just taken this batch.",
             ),
             models.UniqueConstraint(
                 fields=["project", "annotator"], condition=Q(state="open"), name="assignment_one_open_per_annotator"
             ),
-            models.CheckConstraint(condition=Q(seat__in=SLOTS), name="assignment_seat_is_1_or_2"),
+            models.CheckConstraint(condition=Q(slot__in=SLOTS), name="assignment_slot_is_1_or_2"),
             models.CheckConstraint(condition=Q(round__in=[1, 2]), name="assignment_round_is_1_or_2"),
             models.CheckConstraint(condition=Q(pair_ids__len__gt=0), name="assignment_asks_for_something"),
             models.CheckConstraint(condition=Q(pair_ids__contains=F("gold_ids")), name="assignment_gold_is_asked_for"),
@@ -280,7 +280,7 @@ class Judgment(models.Model):
     annotator = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="judgments", db_index=False)
     occurrence = models.PositiveSmallIntegerField(default=0, help_text="Above 0 where a file names a person again.")
     round = models.PositiveSmallIntegerField()
-    seat = models.PositiveSmallIntegerField()
+    slot = models.PositiveSmallIntegerField()
     grade = models.PositiveSmallIntegerField()
     revision = models.PositiveSmallIntegerField(default=0, help_text="How often the grade was changed.")
     position = models.PositiveSmallIntegerField(null=True, help_text="Place in the order shown, from 1.")
@@ -302,9 +302,9 @@ class Judgment(models.Model):
                 name="judgment_once_per_pair_and_annotator",
                 violation_error_message="You have already judged this pair.",
             ),
-            models.UniqueConstraint(fields=["pair", "round", "seat"], name="judgment_two_per_pair_and_round"),
+            models.UniqueConstraint(fields=["pair", "round", "slot"], name="judgment_two_per_pair_and_round"),
             models.CheckConstraint(condition=Q(grade__range=(0, 4)), name="judgment_grade_from_0_to_4"),
-            models.CheckConstraint(condition=Q(seat__in=SLOTS), name="judgment_seat_is_1_or_2"),
+            models.CheckConstraint(condition=Q(slot__in=SLOTS), name="judgment_slot_is_1_or_2"),
             models.CheckConstraint(condition=Q(round__in=[1, 2]), name="judgment_round_is_1_or_2"),
             models.CheckConstraint(
                 condition=Q(source="imported", assignment__isnull=True)
@@ -413,7 +413,7 @@ class FlagAnswer(models.Model):
 
     flag = models.OneToOneField(Flag, models.PROTECT, related_name="answer")
     kind = models.CharField(max_length=9, choices=Kind)
-    words = models.CharField(max_length=1000, blank=True)
+    text = models.CharField(max_length=1000, blank=True)
     answered_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
     answered_at = models.DateTimeField(auto_now_add=True)
 
@@ -423,7 +423,7 @@ class FlagAnswer(models.Model):
                 condition=Q(kind__in=["recut", "bounds", "withdrawn", "dismissed"]), name="flag_answer_is_known"
             ),
             models.CheckConstraint(
-                condition=Q(kind__in=["recut", "bounds"]) | ~Q(words=""), name="flag_answer_says_why"
+                condition=Q(kind__in=["recut", "bounds"]) | ~Q(text=""), name="flag_answer_says_why"
             ),
         ]
 
@@ -445,8 +445,8 @@ class Recut(models.Model):
     end_s = models.FloatField(null=True)
     state = models.CharField(max_length=7, choices=State, default=State.WAITING)
     error = models.CharField(max_length=300, blank=True)
-    asked_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
-    asked_at = models.DateTimeField(auto_now_add=True)
+    requested_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
+    requested_at = models.DateTimeField(auto_now_add=True)
     ended_at = models.DateTimeField(null=True)
 
     class Meta:

@@ -58,25 +58,25 @@ class RequestedPair(NamedTuple):
     """A pair that the present round of its batch asks for, and who has dealt with it."""
 
     pair_id: int
-    graded_slots: Collection[int]  # seats that have given their grade
+    graded_slots: Collection[int]  # slots that have given their grade
     known: bool  # to the person at hand: graded or flagged by them
     final_flags: int = 0  # of assignments that have ended
 
 
-def free_seats(pairs: Sequence[RequestedPair], *, taken_slots: Collection[int]) -> dict[int, list[int]]:
-    """Seats that nobody holds and that lack a grade, each with the pairs it lacks, in the order given."""
+def free_slots(pairs: Sequence[RequestedPair], *, taken_slots: Collection[int]) -> dict[int, list[int]]:
+    """Slots that nobody holds and that lack a grade, each with the pairs it lacks, in the order given."""
     pairs_by_slot = {slot: [pair.pair_id for pair in pairs if slot not in pair.graded_slots] for slot in SLOTS}
     return {slot: lacking for slot, lacking in pairs_by_slot.items() if lacking and slot not in taken_slots}
 
 
 def slot_for(pairs: Sequence[RequestedPair], *, taken_slots: Collection[int]) -> tuple[int, list[int]] | None:
-    """The free seat that offers the person most, with what it lacks and they do not know; None when that is nothing. A
-    pair they know stays with the seat, for whoever takes it next. The fullest seat first: one that is given back again
+    """The free slot that offers the person most, with what it lacks and they do not know; None when that is nothing. A
+    pair they know stays with the slot, for whoever takes it next. The fullest slot first: one that is given back again
     and again would otherwise keep the other from being taken."""
     known_ids = {pair.pair_id for pair in pairs if pair.known}
     offers = [
         (slot, [pair_id for pair_id in missing_ids if pair_id not in known_ids])
-        for slot, missing_ids in free_seats(pairs, taken_slots=taken_slots).items()
+        for slot, missing_ids in free_slots(pairs, taken_slots=taken_slots).items()
     ]
     best = max(offers, key=lambda offer: len(offer[1]), default=(0, []))
     return best if best[1] else None

@@ -130,7 +130,7 @@ class Run(models.Model):
     concerns = models.JSONField(
         default=list, db_default=[], help_text="Why a lead should look at it; for leads and admins alone."
     )
-    remarks = models.JSONField(default=list, help_text="Sentences on what is odd about the file.")
+    warnings = models.JSONField(default=list, help_text="Sentences on what is odd about the file.")
     error = models.TextField(blank=True)
     reason = models.CharField(max_length=500, blank=True, help_text="Why it was withdrawn.")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -234,7 +234,7 @@ class Scoring(models.Model):
     n_answered = models.PositiveIntegerField(default=0, help_text="Of those, by the run.")
     n_others = models.PositiveIntegerField(default=0, help_text="Answered, but not judged in the release.")
     missing = models.JSONField(default=list, help_text="Queries of the release that the run does not answer.")
-    remarks = models.JSONField(default=list, help_text="Sentences on what is odd about the run; none tells a label.")
+    warnings = models.JSONField(default=list, help_text="Sentences on what is odd about the run; none tells a label.")
     attempts = models.PositiveSmallIntegerField(default=0, help_text="Those that something unexpected ended.")
     error = models.TextField(blank=True)
     created_at = models.DateTimeField(auto_now_add=True)

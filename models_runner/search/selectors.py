@@ -82,8 +82,8 @@ def words_by(experiment: Experiment) -> dict[str, Any]:
     if feature_set is None or (feature_set.may_name_model and not feature_set.model):
         return {}
     if feature_set.may_name_model:
-        return {"way": FeatureSet.Extractor.TEXTS, "model": feature_set.model, "is_assumed": True}
-    return {"way": feature_set.extractor, "model": feature_set.model, "made_by": feature_set.made_by}
+        return {"extractor": FeatureSet.Extractor.TEXTS, "model": feature_set.model, "is_assumed": True}
+    return {"extractor": feature_set.extractor, "model": feature_set.model, "made_by": feature_set.made_by}
 
 
 def shown_hits(project: Project, answer: Answer) -> list[Shown]:

@@ -27,7 +27,7 @@ class SearchableTraining:
     """A training to search with."""
 
     folder: Path
-    way: str = ""  # way and model: what made its query features; made_by: its name with its version
+    extractor: str = ""  # extractor and model: what made its query features; made_by: its name with its version
     model: str = ""
     made_by: str = ""
     is_assumed: bool = False  # people say that it made them
@@ -65,11 +65,11 @@ def _texts() -> ValueCache[Words]:
 def _words(source: SearchableTraining) -> Words:
     from moment_retrieval.answers import Words
 
-    return _texts().get(_text(source), lambda: Words(source.way, source.model))
+    return _texts().get(_text(source), lambda: Words(source.extractor, source.model))
 
 
 def _text(source: SearchableTraining) -> Hashable:
-    return source.way, source.model
+    return source.extractor, source.model
 
 
 def _key(source: SearchableTraining) -> Hashable:

@@ -102,7 +102,7 @@ def _features(experiment: Experiment) -> tuple[bool, str]:
     and features of videos or subtitles that were made here."""
     widths = {"video": published.VIDEO_WIDTHS[experiment.baseline], **dict.fromkeys(TEXTS, published.TEXT_WIDTH)}
     features: dict[str, Mapping[str, object]] = experiment.features
-    descriptions = [f"{kind} {_told(features[kind])}" if kind in features else f"no {kind}" for kind in widths]
+    descriptions = [f"{kind} {_features_text(features[kind])}" if kind in features else f"no {kind}" for kind in widths]
     is_other = any(
         kind not in features or features[kind].get("width", width) != width for kind, width in widths.items()
     )
@@ -110,7 +110,7 @@ def _features(experiment: Experiment) -> tuple[bool, str]:
     return is_other, f"features: {', '.join(descriptions)}"
 
 
-def _told(features: Mapping[str, object]) -> str:
+def _features_text(features: Mapping[str, object]) -> str:
     width, checksum = features.get("width"), str(features.get("checksum", ""))
     more = [f"{width:,} wide"] if isinstance(width, int) else []
     more += [checksum.rpartition(":")[2][:8]] if checksum else []

@@ -104,7 +104,7 @@ def extract_output(options: argparse.Namespace) -> tuple[str, list[str]]:
     except ValueError as error:
         return "", [str(error)]
     with FeatureWriter(options.to, width=extractor.width) as writer:
-        outcome = extract(items, extractor, writer, total=len(items), on_progress=tell)
+        outcome = extract(items, extractor, writer, total=len(items), on_progress=report_progress)
         count = len(writer)
     print(file=sys.stderr)
     errors = [f"{name}: {reason}" for name, reason in outcome.reasons.items()]
@@ -113,7 +113,7 @@ def extract_output(options: argparse.Namespace) -> tuple[str, list[str]]:
     return f"{options.to}: {count} of {len(items)}, {extractor.width} numbers in a row, by {extractor.name}", errors
 
 
-def tell(n_done: int, total: int) -> None:
+def report_progress(n_done: int, total: int) -> None:
     """Progress, on one line."""
     print(f"\r{n_done:,} of {total:,}", end="", file=sys.stderr, flush=True)
 

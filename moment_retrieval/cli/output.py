@@ -32,7 +32,7 @@ class Scored:
     ground_truth: str
     metric: str
     scores: Scores
-    remarks: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     @property
     def how(self) -> dict[str, str]:
@@ -55,7 +55,7 @@ def as_table(runs: Sequence[Scored], *, per_query: bool) -> str:
     if len(runs) > 1:
         return "\n".join([*fact_lines(facts), "", *side_by_side(runs, per_query=per_query)])
     lines = fact_lines(facts | {name: str(count) for name, count in first.counts.items()})
-    lines += [f"{'remark':<{NAME_WIDTH}}{warning}" for warning in first.remarks]
+    lines += [f"{'remark':<{NAME_WIDTH}}{warning}" for warning in first.warnings]
     lines += ["", *(grid(first.scores) if isinstance(first.scores, Report) else by_measure(first.scores))]
     return "\n".join([*lines, *(["", *each_query(first.scores)] if per_query else [])])
 
@@ -84,7 +84,7 @@ def side_by_side(runs: Sequence[Scored], *, per_query: bool) -> list[str]:
     names = short_names([one.run for one in runs])
     columns = {name: one.scores.mean for name, one in zip(names, runs, strict=True)}
     lines = columned(columns, runs[0].scores.mean, [(name, one.counts) for name, one in zip(names, runs, strict=True)])
-    warnings = [f"{name}: {warning}" for name, one in zip(names, runs, strict=True) for warning in one.remarks]
+    warnings = [f"{name}: {warning}" for name, one in zip(names, runs, strict=True) for warning in one.warnings]
     lines += ["", *warnings] if warnings else []
     for name, one in zip(names, runs, strict=True) if per_query else ():
         lines += ["", name, *each_query(one.scores)]
@@ -157,7 +157,7 @@ def json_of(one: Scored, *, per_query: bool) -> dict[str, Any]:
         "queries": len(scores.query_ids),
         "missing_queries": len(scores.missing),
         "missing_query_ids": scores.missing,
-        "remarks": one.remarks,
+        "remarks": one.warnings,
         "scores": named(scores.mean),
     }
     if scores.kinds:

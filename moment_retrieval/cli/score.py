@@ -17,7 +17,7 @@ from moment_retrieval.metrics.highlights import highlights
 from moment_retrieval.metrics.matrix import matrix_scores
 from moment_retrieval.metrics.ndcg_iou import Convention, Gain, Measure, check_measures
 from moment_retrieval.metrics.plain import MEASURES, plain
-from moment_retrieval.metrics.report import evaluate, remarks
+from moment_retrieval.metrics.report import all_warnings, evaluate
 from moment_retrieval.metrics.scores import Scores
 from moment_retrieval.records import read_corpus
 from moment_retrieval.tables import JudgedTable, RunTable
@@ -155,7 +155,7 @@ def scorer(options: argparse.Namespace) -> Callable[[Path], Scored]:
         with at(str(path)):
             scores = computed(options, run, judged)
             depth = max(options.k or report.KS) if options.metric == NDCG else None
-            warnings = remarks(run, judged, depth=depth, durations_s=durations_s)
+            warnings = all_warnings(run, judged, depth=depth, durations_s=durations_s)
             return Scored(str(path), str(truth_path), options.metric, scores, warnings)
 
     return score_run

@@ -21,8 +21,8 @@ def walk(folder: str, size: int) -> None:
 
 
 if __name__ == "__main__":
-    place = sys.argv[1]
+    folder = sys.argv[1]
     try:
-        walk(place, (Path(place) / "data.mdb").stat().st_size)
+        walk(folder, (Path(folder) / "data.mdb").stat().st_size)
     except (lmdb.Error, OSError, ValueError) as error:
         sys.exit(str(error))

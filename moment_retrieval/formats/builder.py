@@ -58,7 +58,7 @@ class Rows(NamedTuple):
         return cls(*zip(*moments, strict=True)) if moments else cls((), (), (), ())
 
 
-Place: TypeAlias = Callable[[int], at]  # of the row with this number
+Locate: TypeAlias = Callable[[int], at]  # of the row with this number
 
 
 @dataclass
@@ -90,7 +90,7 @@ class Builder:
         self.lines.append(line)
         self.sizes.append(0)
 
-    def add(self, rows: Rows, locate: Place, notes: Iterable[Note] = ()) -> None:
+    def add(self, rows: Rows, locate: Locate, notes: Iterable[Note] = ()) -> None:
         """Take the moments of the query last begun. Raises ScoringError with the place of the row."""
         if len(rows.video) > self.source.most:
             with locate(self.source.most):
@@ -226,9 +226,9 @@ class Groups:
             some = order[start:end].tolist()
             rows = Rows([self.video[row] for row in some], *(column[start:end].tolist() for column in columns))
             builder.query(query_id, self.texts[number], self.first[number])
-            builder.add(rows, partial(self.place, some), [self.notes[row] for row in some] if self.notes else ())
+            builder.add(rows, partial(self.locate, some), [self.notes[row] for row in some] if self.notes else ())
             start = end
         return builder
 
-    def place(self, some: Sequence[int], number: int) -> at:
+    def locate(self, some: Sequence[int], number: int) -> at:
         return at(f"{self.kind} {self.row[some[number]]}")

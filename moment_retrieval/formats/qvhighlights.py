@@ -68,17 +68,17 @@ def begin(builder: Builder, value: object, line: int) -> dict[str, object]:
 def add_windows(builder: Builder, record: dict[str, object], key: str, width: int) -> None:
     """The windows of a query, [start, end] or [start, end, score]."""
 
-    def place(number: int) -> at:
+    def locate(number: int) -> at:
         return at(f"window {number + 1}", key, number)
 
     windows = as_array(record.get(key, []), key)
     for number, window in enumerate(windows):
         if not isinstance(window, list) or len(window) != width:
-            with place(number):
+            with locate(number):
                 raise InvalidRecord(f"expected {['start', 'end', 'score'][:width]}, got {shown(window)}")
     start, end, *weight = zip(*windows, strict=True) if windows else ((), (), ())
     video = [member(record, "vid")] * len(windows)
-    builder.add(Rows(video, start, end, weight[0] if weight else [RELEVANT] * len(windows)), place)
+    builder.add(Rows(video, start, end, weight[0] if weight else [RELEVANT] * len(windows)), locate)
 
 
 def numbers(value: object, name: str) -> Floats:

@@ -48,15 +48,15 @@ def add_ranking(builder: Builder, value: object, line: int) -> None:
 def add_predictions(builder: Builder, value: object, *steps: str | int) -> None:
     """Rows [video, start, end, score]; ``steps`` lead to them."""
 
-    def place(number: int) -> at:
+    def locate(number: int) -> at:
         return at(f"prediction {number + 1}", *steps, number)
 
     rows = as_array(value, "predictions")
     if not (set(map(type, rows)) <= {list} and set(map(len, rows)) <= {len(ROW)}):  # type: ignore[arg-type]
         number = next(n for n, row in enumerate(rows) if not isinstance(row, list) or len(row) != len(ROW))
-        with place(number):
+        with locate(number):
             raise InvalidRecord(f"expected [{', '.join(ROW)}], got {shown(rows[number])}")
-    builder.add(Rows.of(rows), place)  # type: ignore[arg-type]
+    builder.add(Rows.of(rows), locate)  # type: ignore[arg-type]
 
 
 def read_ground_truth(source: SourceFile) -> JudgedTable:
@@ -77,17 +77,17 @@ def add_judged(builder: Builder, entry: Entry) -> None:
     query_id = as_query_id(member(record, "query_id"))
     builder.query(query_id, query_text(record), entry.line)
 
-    def place(number: int) -> at:
+    def locate(number: int) -> at:
         return at(f"moment {number + 1}", "relevant_moment", number)
 
     with at(f"query {query_id}"):
         moments, notes = [], []
         for number, row in enumerate(as_array(member(record, "relevant_moment"), "relevant_moment")):
-            with place(number):
+            with locate(number):
                 moment = as_object(row, "a moment")
                 moments.append(judged_row(moment))
                 notes.append(note(moment))
-        builder.add(Rows.of(moments), place, notes)
+        builder.add(Rows.of(moments), locate, notes)
 
 
 def judged_lines(source: SourceFile) -> JudgedTable:

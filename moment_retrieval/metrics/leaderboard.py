@@ -110,7 +110,7 @@ def unjudged_rates(
         retrieved_n[:width] += (retrieved.row >= 0).sum(axis=0)
         for mu, enough in least.items():
             covered = np.zeros(retrieved.row.size, np.bool_)
-            covered[hits.seat[hits.iou >= enough]] = True
+            covered[hits.position[hits.iou >= enough]] = True
             covered_n[mu][:width] += covered.reshape(retrieved.row.shape).sum(axis=0)
     with np.errstate(invalid="ignore"):
         return np.array([1 - covered_n[mu][:k].sum() / retrieved_n[:k].sum() for k, mu in measures])

@@ -47,16 +47,16 @@ class Grid(NamedTuple):
 class Overlaps(NamedTuple):
     """Moments of one query and video that overlap.
 
-    ``seat`` is a rank, numbered on from query to query; ``judged`` a judged moment, numbered likewise, the most
+    ``position`` is a rank, numbered on from query to query; ``judged`` a judged moment, numbered likewise, the most
     relevant of a query first. Sorted by both.
     """
 
-    seat: Ints
+    position: Ints
     judged: Ints
     iou: Floats
 
     def at(self, some: Ints) -> Overlaps:
-        return Overlaps(self.seat[some], self.judged[some], self.iou[some])
+        return Overlaps(self.position[some], self.judged[some], self.iou[some])
 
 
 def matches(
@@ -151,7 +151,7 @@ def claims(pairs: Overlaps, least: Sequence[float], tolerance: float, shape: tup
     claimed = np.full((len(least), math.prod(shape)), NOTHING, np.int64)
     claim_mask = np.zeros((len(least), rows.size), np.bool_)
     for turn in turns(pairs, shape[1]):
-        first, sizes = groups(turn.seat)
+        first, sizes = groups(turn.position)
         untouched = chosen(turn.iou, first, sizes, tolerance)
         for number, enough in enumerate(least):
             pair_mask = claim_mask[number, turn.judged]
@@ -161,20 +161,20 @@ def claims(pairs: Overlaps, least: Sequence[float], tolerance: float, shape: tup
             good = np.flatnonzero(best >= enough)
             won = turn.judged[choice[good]]
             claim_mask[number, won] = True
-            claimed[number, turn.seat[first[good]]] = rows.ravel()[won]
+            claimed[number, turn.position[first[good]]] = rows.ravel()[won]
     return claimed.reshape(len(least), *shape)
 
 
 def turns(pairs: Overlaps, ranks: int) -> Iterator[Overlaps]:
     """Who may choose together: first all that share no judged moment with another rank, then the others by rank."""
-    if not len(pairs.seat):
+    if not len(pairs.position):
         return
-    first, sizes = groups(pairs.seat)
+    first, sizes = groups(pairs.position)
     contested = np.logical_or.reduceat((np.bincount(pairs.judged) > 1)[pairs.judged], first).repeat(sizes)
     if not contested.all():
         yield pairs.at(np.flatnonzero(~contested))
     pairs = pairs.at(np.flatnonzero(contested))
-    rank = pairs.seat % ranks
+    rank = pairs.position % ranks
     order = np.argsort(rank.astype(np.uint16) if ranks < 1 << 16 else rank, kind="stable")  # 16 bits: a radix sort
     bounds = np.searchsorted(rank[order], np.arange(ranks + 1)).tolist()
     yield from (pairs.at(order[low:high]) for low, high in pairwise(bounds) if low < high)

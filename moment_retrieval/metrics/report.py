@@ -85,7 +85,7 @@ Durations: TypeAlias = Mapping[str, float]  # video name to seconds
 ROUNDING_S = 0.01  # a time this far outside its video was rounded
 
 
-def remarks(
+def all_warnings(
     run: RunTable, judged: JudgedTable, *, depth: int | None = None, durations_s: Durations | None = None
 ) -> tuple[str, ...]:
     """One sentence for each oddity, with where it is first seen.

@@ -29,7 +29,7 @@ from moment_retrieval.models.blocks import (
 from moment_retrieval.settings import ConquerConfig, Objective, Padding
 
 NO_CLIP = -1e4  # logit of what is no clip; the other masks of this model are larger
-SEEN, HEARD, ASKED = 0, 1, 1  # kinds of rows, for their encodings
+VISUAL, SUBTITLE, QUERY = 0, 1, 1  # kinds of rows, for their encodings
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class Conquer(nn.Module):
         """Words that have seen each other, all T places of them."""
         row_counts = torch.full_like(queries.lengths, self.config.words)
         layout = Layout(queries.lengths, row_counts, self.config.words, queries.rows.device)
-        rows = self.query_position(self.query_input.laid(queries.rows, layout), layout.position, ASKED)
+        rows = self.query_position(self.query_input.laid(queries.rows, layout), layout.position, QUERY)
         words = layout.spread(self.query_encoder(rows, layout))
         return EncodedQueries(words, layout.real, self.fusion(words))
 
@@ -132,9 +132,9 @@ class Conquer(nn.Module):
             Layout(lengths, row_counts, width, video.rows.device) for lengths in (video.lengths, subtitle.lengths)
         )
         rows = [
-            self.clip_position(self.visual_input.laid(video.rows, visual_layout), visual_layout.position, SEEN),
+            self.clip_position(self.visual_input.laid(video.rows, visual_layout), visual_layout.position, VISUAL),
             self.clip_position(
-                self.subtitle_input.laid(subtitle.rows, subtitle_layout), subtitle_layout.position, HEARD
+                self.subtitle_input.laid(subtitle.rows, subtitle_layout), subtitle_layout.position, SUBTITLE
             ),
         ]
         rows = self.clip_encoder(torch.cat(rows), SideBySide(visual_layout, subtitle_layout)).chunk(2)

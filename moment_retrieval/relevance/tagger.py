@@ -138,12 +138,12 @@ class _TextTagger:
     def __init__(self, tokens: Sequence[str], words: Sequence[Word]) -> None:
         self.tokens, self.words = tokens, words
         self.found: list[Kind] = []
-        self.said = False  # the clause has its verb
+        self.has_verb = False  # the clause has its verb
 
     def kinds(self) -> list[Kind]:
         for index in range(len(self.tokens)):
             kind = self._kind(index)
-            self.said = kind is K.VERB or (self.said and kind not in (K.LINK, K.START))
+            self.has_verb = kind is K.VERB or (self.has_verb and kind not in (K.LINK, K.START))
             self.found.append(kind)
         return self.found
 
@@ -217,7 +217,7 @@ class _TextTagger:
             return True
         if before in (K.NOUN, K.NAME, K.OBJECT):
             likely = word.form == "s" or word.rather_verb or (ahead is not None and word.perhaps_verb)
-            return likely and not self.said
+            return likely and not self.has_verb
         if before in (K.LINK, K.START, K.ADVERB):
             likely = ahead in AFTER_A_VERB or (ahead in PERHAPS_AFTER_A_VERB and word.perhaps_verb)
             return likely or word.rather_verb

@@ -226,7 +226,7 @@ def study(
     halves: int = HALVES,
     samples: int = SAMPLES,
     seed: int = SEED,
-    tell: OnProgress = lambda n_done, total: None,
+    on_progress: OnProgress = lambda n_done, total: None,
 ) -> dict[str, Any]:
     """The effects of all cuts as plain values: what is kept, shown and written.
 
@@ -240,15 +240,15 @@ def study(
     total = 1 + sum(len(reduction.truths) for reduction in reductions)
     n_done = 1
     full = values_of(runs, judged)
-    tell(n_done, total)
+    on_progress(n_done, total)
     rows = []
     for reduction in reductions:
         values = []
         for truth in reduction.truths:
             values.append(values_of(runs, truth))
             n_done += 1
-            tell(n_done, total)
-        rows.append(_told(reduction, effect(full, values, samples=samples, seed=seed)))
+            on_progress(n_done, total)
+        rows.append(_effect_row(reduction, effect(full, values, samples=samples, seed=seed)))
     return {
         "runs": list(runs),
         "measures": list(MEASURES),
@@ -263,7 +263,7 @@ def study(
     }
 
 
-def _told(reduction: Cut, outcome: Effect) -> dict[str, Any]:
+def _effect_row(reduction: Cut, outcome: Effect) -> dict[str, Any]:
     facts = {name: getattr(reduction, name) for name in ("name", "words", "judgments", "pairs")}
     return facts | {name: _plain(values) for name, values in vars(outcome).items()}
 

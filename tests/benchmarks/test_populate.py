@@ -6,15 +6,15 @@ from django.db.models import Count
 
 from benchmarks.populate import FREE_HANDS, OPEN_KINDS, fill, sizes
 from judging.models import Assignment, Batch, Judgment, Pair
-from judging.work.rules import free_seats
+from judging.work.rules import free_slots
 from judging.work.selectors.assignments import pairs_requested, slots_taken
 from judging.work.services.batches import tallies_recount
 
 MISMATCHED_JUDGMENTS = """
 SELECT count(*) FROM judging_judgment given JOIN judging_assignment held ON held.id = given.assignment_id
 JOIN judging_pair pair ON pair.id = given.pair_id
-WHERE (given.annotator_id, given.round, given.seat, pair.batch_id, given.pair_id)
-    <> (held.annotator_id, held.round, held.seat, held.batch_id, held.pair_ids[given.position])"""
+WHERE (given.annotator_id, given.round, given.slot, pair.batch_id, given.pair_id)
+    <> (held.annotator_id, held.round, held.slot, held.batch_id, held.pair_ids[given.position])"""
 
 
 def test_sizes_give_the_judgments_requested() -> None:
@@ -44,5 +44,5 @@ def test_rows_obey_the_rules() -> None:
     assert not Assignment.objects.filter(state="open", annotator__in=free_hands).exists()
     for batch in Batch.objects.filter(state="open"):
         pairs = pairs_requested(batch_id=batch.pk)
-        assert batch.free_seats == len(free_seats(pairs, taken_slots=slots_taken(batch.pk)))
+        assert batch.free_slots == len(free_slots(pairs, taken_slots=slots_taken(batch.pk)))
         assert batch.begun == batch.assignments.filter(round=batch.round).exists()

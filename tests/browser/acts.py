@@ -206,6 +206,6 @@ def wait_until(holds: Callable[[], object]) -> None:
 
 
 def grades_by_rank(batch: Batch, *, round: int = 1, slot: int = 1) -> dict[int, int]:
-    """Grade by rank of what one seat holds."""
-    rows = Assignment.objects.get(batch=batch, round=round, seat=slot).judgments
+    """Grade by rank of what one slot holds."""
+    rows = Assignment.objects.get(batch=batch, round=round, slot=slot).judgments
     return dict(rows.order_by("pair__candidate__rank").values_list("pair__candidate__rank", "grade"))

@@ -45,7 +45,7 @@ SHOWN = r"""location.pathname + document.querySelector('main').innerHTML
 UNBROKEN = "Supercalifragilisticexpialidocious" * 3
 JUDGING_PAGES = (
     "overview review-queue queries query-sets flags figures coverage dropped withdrawn releases guideline audit"
-    " audit-versions tables agreement alerts exams guideline-versions training gate-questions policy caption-edits"
+    " audit-versions tables agreement alerts exams guideline-versions training screening-questions policy caption-edits"
 )
 RUNS_PAGES = "runs run-new compare economy files experiments tables search"
 STAFF_PAGES = [

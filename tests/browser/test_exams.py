@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 
 from accounts.models import Project, User
 from judging.guidelines.services import guideline_confirm, policy_publish
-from judging.models import Exam, KnownPair, Sitting
+from judging.models import Exam, ExamAttempt, KnownPair
 from judging.qualification.services.exams import exam_close, known_pair_explain
 from judging.qualification.services.reports import exam_report
 from tests import factories
@@ -41,7 +41,7 @@ def tutorial_of(project: Project) -> None:
         )
 
 
-def sit(user: User, project: Project, grades: dict[int, int]) -> Sitting:
+def sit(user: User, project: Project, grades: dict[int, int]) -> ExamAttempt:
     attempt = start(user, project)
     for known_pair in pairs_in_order(attempt):
         give(user, known_pair, grades[known_pair.pk])
@@ -89,17 +89,17 @@ def test_from_the_guideline_to_judging(browse: Browse) -> None:
     assert visit(page, page.url, acts.desk(project)) == []
 
     page.get_by_role("button", name="Start the exam").click()
-    attempt = Sitting.objects.get(annotator=user, purpose="exam")
-    assert visit(page, path("sitting", attempt)) == []
+    attempt = ExamAttempt.objects.get(annotator=user, purpose="exam")
+    assert visit(page, path("attempt", attempt)) == []
     far = exam.known_pairs.order_by("pk")[0]
     for position, known_pair in enumerate(pairs_in_order(attempt), start=1):
         expect(page.get_by_text(f"pair {position} of 4", exact=True)).to_be_visible()
         press(page, 2 if known_pair == far else others[known_pair.pk])
     expect(page.get_by_role("heading", name="A last look")).to_be_visible()
-    assert visit(page, path("sitting-look", attempt)) == []
+    assert visit(page, path("attempt-look", attempt)) == []
     page.get_by_role("button", name="Hand in").click()
     expect(page.get_by_role("heading", name="Your grades are in")).to_be_visible()
-    assert visit(page, path("sitting", attempt), acts.desk(project)) == []
+    assert visit(page, path("attempt", attempt), acts.desk(project)) == []
 
     boss = factories.lead(project)
     exam_close(exam=exam, actor=boss)
@@ -108,10 +108,10 @@ def test_from_the_guideline_to_judging(browse: Browse) -> None:
     page.goto(acts.desk(project))
     page.get_by_role("button", name="See the feedback").click()
     expect(page.get_by_text("Nobody hurries.")).to_be_visible()
-    assert visit(page, path("sitting", attempt)) == []
+    assert visit(page, path("attempt", attempt)) == []
     press(page, 1)
     expect(page.get_by_role("heading", name="You have passed")).to_be_visible()
-    assert visit(page, path("sitting", attempt), acts.desk(project)) == []
+    assert visit(page, path("attempt", attempt), acts.desk(project)) == []
 
 
 @pytest.mark.browser_all
@@ -133,8 +133,8 @@ def test_the_pages_of_the_screening_test_are_clean(browse: Browse) -> None:
     project = acts.project()
     for number in range(2):
         screening_question(project, description=f"What happens in clip {number}?", options=[f"right {LONG}", UNBROKEN])
-    policy_publish(project=project, actor=None, gate_questions=2, gate_passing=2, gate_is_open=True)
-    page, address = browse(newcomer(project)), path("gate", project)
+    policy_publish(project=project, actor=None, screening_questions=2, screening_passing=2, screening_is_open=True)
+    page, address = browse(newcomer(project)), path("screening", project)
     complaints = visit(page, address)
     page.get_by_role("button", name="Begin the test").click()
     complaints += visit(page, address)

@@ -22,7 +22,7 @@ OUTCOMES = {1: ("settled", 4), 2: ("settled", 1), 3: ("dropped", None)}
 
 
 def wish(rank: int, slot: int) -> int:
-    """Round 1: what this seat gives the pair of this rank; apart from DISTANT both seats agree."""
+    """Round 1: what this slot gives the pair of this rank; apart from DISTANT both slots agree."""
     return DISTANT[rank][slot - 1] if rank in DISTANT else rank % 5
 
 
@@ -54,7 +54,7 @@ def judge_first_round(browse: Browse, batch: Batch, slot: int) -> None:
     if slot == 1:
         change_rank_20(page, batch)
     finish(page)
-    assert Assignment.objects.get(batch=batch, round=1, seat=slot).state == Assignment.State.FINISHED
+    assert Assignment.objects.get(batch=batch, round=1, slot=slot).state == Assignment.State.FINISHED
 
 
 def change_rank_20(page: Page, batch: Batch) -> None:

@@ -7,20 +7,20 @@ from typing import Any
 
 from accounts.models import Membership, Project, User
 from annotation.models import Moment, Query
-from judging.models import Exam, KnownPair, Sitting
-from judging.qualification.selectors.sittings import OpenAttempt, attempt_by_id
+from judging.models import Exam, ExamAttempt, KnownPair
+from judging.qualification.selectors.exam_attempts import OpenAttempt, attempt_by_id
+from judging.qualification.services.exam_attempts import attempt_grade, attempt_hand_in, attempt_start
 from judging.qualification.services.exams import exam_close, exam_create
-from judging.qualification.services.sittings import attempt_grade, attempt_hand_in, attempt_start
 from tests.conftest import Messages
 from tests.factories import (
     NOW,
+    ExamAttemptFactory,
     ExamFactory,
+    ExamGradeFactory,
     MembershipFactory,
     MomentFactory,
     ProjectFactory,
     QueryFactory,
-    SittingFactory,
-    SittingGradeFactory,
     VideoFactory,
     annotator,
     lead,
@@ -34,17 +34,17 @@ GradeOf = Callable[[KnownPair], int]
 def examinee(project: Project, status: str = "exam", **values: Any) -> User:
     """An annotator at this step of the way who has confirmed the guideline."""
     user: User = annotator(project, **values)
-    Membership.objects.filter(user=user).update(standing=status)
+    Membership.objects.filter(user=user).update(status=status)
     return user
 
 
 def newcomer(project: Project, status: str = "candidate") -> User:
     """An annotator at this step who has confirmed nothing."""
-    return MembershipFactory(project=project, standing=status, confirmed=False).user  # type: ignore[no-any-return]
+    return MembershipFactory(project=project, status=status, confirmed=False).user  # type: ignore[no-any-return]
 
 
 def status_of(user: User) -> str:
-    return Membership.objects.get(user=user).standing
+    return Membership.objects.get(user=user).status
 
 
 def cohort_exam(project: Project | None = None, *, queries: int = 2, depth: int = 2, **values: Any) -> Exam:
@@ -97,7 +97,7 @@ def tutorial(project: Project, truths: Sequence[int] = (4, 0)) -> list[KnownPair
     return pairs
 
 
-def start(user: User, project: Project, purpose: str = "exam") -> Sitting:
+def start(user: User, project: Project, purpose: str = "exam") -> ExamAttempt:
     return attempt_start(project=project, annotator=user, purpose=purpose)
 
 
@@ -105,13 +105,13 @@ def give(user: User, pair: KnownPair, grade: int, **more: Any) -> Any:
     return attempt_grade(annotator=user, pair_uuid=pair.uuid, grade=grade, **{"now": NOW, **more})
 
 
-def pairs_in_order(attempt: Sitting) -> list[KnownPair]:
+def pairs_in_order(attempt: ExamAttempt) -> list[KnownPair]:
     """The pairs in the order shown."""
     pairs = KnownPair.objects.in_bulk(attempt.known_ids)
     return [pairs[known_id] for known_id in attempt.known_ids]
 
 
-def sit(user: User, project: Project, grade_of: GradeOf, *, purpose: str = "exam") -> Sitting:
+def sit(user: User, project: Project, grade_of: GradeOf, *, purpose: str = "exam") -> ExamAttempt:
     """Start, grade every pair, hand in."""
     attempt = start(user, project, purpose)
     for pair in pairs_in_order(attempt):
@@ -122,7 +122,7 @@ def sit(user: User, project: Project, grade_of: GradeOf, *, purpose: str = "exam
     return attempt
 
 
-def sit_all(exam: Exam, *grades_of_each: Sequence[int]) -> list[Sitting]:
+def sit_all(exam: Exam, *grades_of_each: Sequence[int]) -> list[ExamAttempt]:
     """Have a new examinee for each row sit the exam; grades are in the order of the pairs' ids."""
     return [sit(examinee(exam.project), exam.project, by_pair(exam, grades)) for grades in grades_of_each]
 
@@ -142,7 +142,7 @@ def later_exam(truths: Sequence[Sequence[float]], *, queries: int = 1, project: 
     return exam_create(project=project, actor=None, kind="stored", queries=queries, depth=5)
 
 
-def hand_in(attempt: Sitting, now: datetime = NOW) -> OpenAttempt:
+def hand_in(attempt: ExamAttempt, now: datetime = NOW) -> OpenAttempt:
     return attempt_hand_in(annotator=attempt.annotator, attempt=attempt.uuid, now=now)
 
 
@@ -160,7 +160,7 @@ def by_pair(exam: Exam, grades: Sequence[int]) -> GradeOf:
     return lambda pair: of[pair.pk]
 
 
-def regrade(attempt: Sitting) -> None:
+def regrade(attempt: ExamAttempt) -> None:
     """Give each misaligned pair its truth, rounded down."""
     open_attempt = attempt_by_id(attempt_id=attempt.pk)
     for pair_view in open_attempt.still_misaligned:
@@ -169,14 +169,14 @@ def regrade(attempt: Sitting) -> None:
     attempt.refresh_from_db()
 
 
-def in_feedback(user: User, project: Project) -> Sitting:
+def in_feedback(user: User, project: Project) -> ExamAttempt:
     """The person's attempt of a closed exam whose only pair has come back to them."""
     exam = cohort_exam(project, queries=1, depth=1)
     pair = exam.known_pairs.get()
-    attempt: Sitting = SittingFactory(annotator=user, exam=exam, seed=SEED, known_ids=[pair.pk])
-    SittingGradeFactory(sitting=attempt, grade=0)
+    attempt: ExamAttempt = ExamAttemptFactory(annotator=user, exam=exam, seed=SEED, known_ids=[pair.pk])
+    ExamGradeFactory(exam_attempt=attempt, grade=0)
     Exam.objects.filter(pk=exam.pk).update(state="closed", closed_at=NOW)
     KnownPair.objects.filter(pk=pair.pk).update(truth=4)
-    Sitting.objects.filter(pk=attempt.pk).update(state="feedback", graded_at=NOW)
+    ExamAttempt.objects.filter(pk=attempt.pk).update(state="feedback", graded_at=NOW)
     attempt.refresh_from_db()
     return attempt

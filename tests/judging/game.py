@@ -109,7 +109,7 @@ class Game(RuleBasedStateMachine):
         assert self.final_flags.keys() <= {flag.pk for flag in self.rows.flags}
 
     def what_is_left_can_be_done_by_somebody_new(self, batch: Batch) -> None:
-        """An open batch never gets stuck: it has a seat for a newcomer, or it is in somebody's hands, or it waits
+        """An open batch never gets stuck: it has a slot for a newcomer, or it is in somebody's hands, or it waits
         for no more than being decided."""
         free = self.rows.free_slots_of(batch)
         assert self.could_take(self.newcomer, batch) == bool(free)
@@ -124,7 +124,7 @@ class Game(RuleBasedStateMachine):
     def newcomers_bring_everything_to_its_end(self) -> None:
         Batch.objects.filter(project=self.project).update(is_paused=False)
         self.now += 2 * LEASE
-        for _ in range(4 * BATCHES * PAIRS):  # a newcomer ends a seat; every pair may need one of its own
+        for _ in range(4 * BATCHES * PAIRS):  # a newcomer ends a slot; every pair may need one of its own
             batches_sweep()
             if not self.open_batches():
                 break
@@ -215,7 +215,7 @@ class Game(RuleBasedStateMachine):
         return len(assignment.pair_views) - assignment.answered if assignment else 0
 
     def could_take(self, person: User, batch: Batch) -> bool:
-        """Whether a seat of the batch fits this person, looked at without what the batch says of its seats."""
+        """Whether a slot of the batch fits this person, looked at without what the batch says of its slots."""
         pairs = pairs_requested(batch_id=batch.pk, annotator_id=person.pk)
         return slot_for(pairs, taken_slots=slots_taken(batch.pk)) is not None
 
@@ -240,6 +240,6 @@ class Game(RuleBasedStateMachine):
         batches = Batch.objects.filter(project=self.project).order_by("pk")
         pairs = Pair.objects.filter(batch__project=self.project).order_by("pk")
         return [
-            list(batches.values_list("pk", "round", "state", "free_seats", "begun")),
+            list(batches.values_list("pk", "round", "state", "free_slots", "begun")),
             list(pairs.values_list("pk", "state", "relevance", "reason")),
         ]

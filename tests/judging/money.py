@@ -10,16 +10,16 @@ from django.db import transaction
 
 from accounts.models import Project, User
 from judging.guidelines.services import policy_publish
-from judging.models import GoldGrade, Judgment, Policy, Sitting, SittingGrade
+from judging.models import ExamAttempt, ExamGrade, GoldGrade, Judgment, Policy
 from tests.factories import (
     AssignmentFactory,
     BatchFactory,
+    ExamAttemptFactory,
+    ExamGradeFactory,
     GoldGradeFactory,
     JudgmentFactory,
     ProjectFactory,
     QueryFactory,
-    SittingFactory,
-    SittingGradeFactory,
     triggers_asleep,
 )
 from tests.judging.settings import drawn_pair
@@ -53,7 +53,7 @@ def judged(project: Project, person: User, at: datetime, seconds: float | None, 
     batch = BatchFactory(query=QueryFactory(project=project), pairs=1, is_pilot=pilot)
     if seconds is None:
         judgment = Judgment.objects.create(
-            pair=batch.pairs.get(), annotator=person, round=1, seat=1, grade=2, source="imported"
+            pair=batch.pairs.get(), annotator=person, round=1, slot=1, grade=2, source="imported"
         )
     else:
         assignment = AssignmentFactory(batch=batch, annotator=person)
@@ -73,12 +73,12 @@ def gold_graded(project: Project, person: User, at: datetime, seconds: float) ->
     return gold_grade
 
 
-def trained(project: Project, person: User, at: datetime, seconds: float) -> SittingGrade:
+def trained(project: Project, person: User, at: datetime, seconds: float) -> ExamGrade:
     """A grade of the tutorial."""
     pair = drawn_pair(project, truth=2, tutorial_position=1 + next(NUMBERS))
-    attempt = SittingFactory(project=project, annotator=person, exam=None, purpose="tutorial", known_ids=[pair.pk])
-    graded: SittingGrade = SittingGradeFactory(sitting=attempt, grade=2, active_ms=round(seconds * 1000))
-    Sitting.objects.filter(pk=attempt.pk).update(state="done", ended_at=at)
+    attempt = ExamAttemptFactory(project=project, annotator=person, exam=None, purpose="tutorial", known_ids=[pair.pk])
+    graded: ExamGrade = ExamGradeFactory(exam_attempt=attempt, grade=2, active_ms=round(seconds * 1000))
+    ExamAttempt.objects.filter(pk=attempt.pk).update(state="done", ended_at=at)
     with transaction.atomic(), triggers_asleep():
-        SittingGrade.objects.filter(pk=graded.pk).update(created_at=at)
+        ExamGrade.objects.filter(pk=graded.pk).update(created_at=at)
     return graded

@@ -89,7 +89,7 @@ def give_back(assignment: Assignment, *, now: datetime = NOW) -> bool:
 
 
 def judge(batch: Batch, grades: Sequence[int], person: User | None = None, *, now: datetime = NOW) -> Assignment:
-    """Take, grade and finish one seat; grades by rank of what is asked."""
+    """Take, grade and finish one slot; grades by rank of what is asked."""
     assignment = take(batch, person, now=now)
     grade(assignment, grades, now=now)
     finish(assignment, now=now)

@@ -73,7 +73,7 @@ class Rows:
 
     def one_holder_per_slot_and_one_open_assignment_per_person(self) -> None:
         open_assignments = [a for a in self.assignments if a.state == OPEN]
-        assert most((a.batch_id, a.round, a.seat) for a in open_assignments) <= 1
+        assert most((a.batch_id, a.round, a.slot) for a in open_assignments) <= 1
         assert most(a.annotator_id for a in open_assignments) <= 1
 
     def its_pair_was_assigned(self, judgment: Judgment) -> None:
@@ -81,7 +81,7 @@ class Rows:
         assert assignment is not None and judgment.position is not None
         assert assignment.pair_ids[judgment.position - 1] == judgment.pair_id
         assert (assignment.annotator_id, assignment.batch_id) == (judgment.annotator_id, judgment.pair.batch_id)
-        assert (assignment.round, assignment.seat) == (judgment.round, judgment.seat)
+        assert (assignment.round, assignment.slot) == (judgment.round, judgment.slot)
 
     def history_of(self, judgment: Judgment) -> list[tuple[int, datetime]]:
         changes = self.changes.get(judgment.pk, [])
@@ -154,7 +154,7 @@ class Rows:
             assert not states <= ENDED - {WITHDRAWN}
 
     def the_free_slots_are_a_recount(self, batch: Batch) -> None:
-        assert batch.free_seats == len(self.free_slots_of(batch))
+        assert batch.free_slots == len(self.free_slots_of(batch))
 
     def tallies_are_a_recount(self) -> None:
         pairs = Counter(
@@ -169,13 +169,13 @@ class Rows:
         assert counts == Counter(judgment.annotator_id for judgment in self.judgments)
 
     def free_slots_of(self, batch: Batch) -> set[int]:
-        """Seats that nobody holds and that lack a grade."""
+        """Slots that nobody holds and that lack a grade."""
         if batch.state == Batch.State.DONE:
             return set()
         here = [a for a in self.assignments if a.batch_id == batch.pk and a.round == batch.round]
-        open_slots = {a.seat for a in here if a.state == OPEN}
+        open_slots = {a.slot for a in here if a.state == OPEN}
         pair_ids = {p.pk for p in self.pairs if p.batch_id == batch.pk and p.state == STATE_BY_ROUND[batch.round]}
-        pair_slots = {(j.pair_id, j.seat) for j in self.judgments if j.round == batch.round}
+        pair_slots = {(j.pair_id, j.slot) for j in self.judgments if j.round == batch.round}
         return {slot for slot in (1, 2) if any((pk, slot) not in pair_slots for pk in pair_ids)} - open_slots
 
     def grades_of(self, pair: Pair, number: int) -> list[int]:

@@ -5,7 +5,7 @@ from typing import Any
 from accounts.models import Project, User
 from judging.guidelines.models import POLICY_VALUES
 from judging.guidelines.selectors import policy_in_force
-from judging.models import GateAttempt, GateQuestion, KnownPair
+from judging.models import KnownPair, ScreeningAttempt, ScreeningQuestion
 from tests.factories import MomentFactory, QueryFactory
 
 
@@ -16,13 +16,13 @@ def drawn_pair(project: Project, **values: Any) -> KnownPair:
     return KnownPair.objects.create(project=project, query=query, moment=moment, source="lead", **values)
 
 
-def screening_question(project: Project, **values: Any) -> GateQuestion:
+def screening_question(project: Project, **values: Any) -> ScreeningQuestion:
     moment = values.pop("moment", None) or MomentFactory(video__corpus=project.dataset.corpus)
     fields = {"description": "What happens?", "options": ["right", "wrong", "worse"], "correct": 0, **values}
-    return GateQuestion.objects.create(project=project, moment=moment, **fields)
+    return ScreeningQuestion.objects.create(project=project, moment=moment, **fields)
 
 
-def screening_attempt(annotator: User, questions: list[GateQuestion], **values: Any) -> GateAttempt:
+def screening_attempt(annotator: User, questions: list[ScreeningQuestion], **values: Any) -> ScreeningAttempt:
     """An attempt that asks these, options in the order written."""
     question_data = [
         {
@@ -35,7 +35,9 @@ def screening_attempt(annotator: User, questions: list[GateQuestion], **values: 
         for row in questions
     ]
     fields = {"passing": len(questions), **values}
-    return GateAttempt.objects.create(project=questions[0].project, annotator=annotator, asked=question_data, **fields)
+    return ScreeningAttempt.objects.create(
+        project=questions[0].project, annotator=annotator, questions=question_data, **fields
+    )
 
 
 def guideline_form(**values: str) -> dict[str, str]:

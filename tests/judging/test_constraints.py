@@ -89,7 +89,7 @@ def test_candidates_of_no_batch_may_change() -> None:
 def test_a_slot_whose_assignment_has_ended_is_free_again(state: str) -> None:
     """Whether a pair of it still lacks a grade is the service's to say."""
     ended = AssignmentFactory(state=state)
-    assert AssignmentFactory(batch=ended.batch, seat=ended.seat)
+    assert AssignmentFactory(batch=ended.batch, slot=ended.slot)
 
 
 def test_an_escalated_pair_is_judged_in_round_2() -> None:
@@ -116,7 +116,7 @@ def test_a_person_appears_again_only_in_an_import() -> None:
     person = MembershipFactory(project=pair.batch.project).user
     for slot in (1, 2):
         Judgment.objects.create(
-            pair=pair, annotator=person, occurrence=slot - 1, round=1, seat=slot, grade=1, source="imported"
+            pair=pair, annotator=person, occurrence=slot - 1, round=1, slot=slot, grade=1, source="imported"
         )
     assert pair.judgments.count() == 2
 

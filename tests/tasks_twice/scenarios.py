@@ -303,14 +303,14 @@ def exam_to_report(ground: Ground) -> TaskScenario:
     def report() -> None:
         """All that follows has happened: everybody knows their result."""
         exam_report(exam_id=exam.pk)
-        for attempt in exam.sittings.filter(state="done"):
-            attempt_report(sitting_id=attempt.pk)
+        for attempt in exam.attempts.filter(state="done"):
+            attempt_report(exam_attempt_id=attempt.pk)
 
     return TaskScenario((exam.pk,), over=report)
 
 
 def attempt_to_report(ground: Ground) -> TaskScenario:
-    return TaskScenario((sat(ground).sittings.order_by("pk").first().pk,))
+    return TaskScenario((sat(ground).exam_attempts.order_by("pk").first().pk,))
 
 
 def guest(ground: Ground) -> TaskScenario:
@@ -434,7 +434,7 @@ TASK_SCENARIOS: dict[str, Callable[[Ground], TaskScenario]] = {
     "judging.tasks.training_draw": to_draw,
     "judging.tasks.exam_prepare": exam_to_prepare,
     "judging.tasks.exam_report": exam_to_report,
-    "judging.tasks.sitting_report": attempt_to_report,
+    "judging.tasks.attempt_report": attempt_to_report,
     "judging.tasks.invitation_mail": guest,
     "judging.tasks.judgment_import_work": uploaded_judgments,
     "judging.tasks.retention_sweep": nothing,

@@ -97,8 +97,8 @@ class Small:
         reviews = BatchReview.objects.filter(batch__project=self.project)
         return {
             "pairs": list(pairs.values_list("batch__number", "candidate__rank", "state", "relevance", "reason")),
-            "batches": list(batches.values_list("number", "state", "round", "free_seats", "begun")),
-            "judgments": sorted(judgments.values_list("pair__candidate__rank", "round", "seat", "grade")),
+            "batches": list(batches.values_list("number", "state", "round", "free_slots", "begun")),
+            "judgments": sorted(judgments.values_list("pair__candidate__rank", "round", "slot", "grade")),
             "reviews": list(reviews.values_list("decision", "suggestion", "reason")),
             "audit": Counter(AuditEvent.objects.filter(project=self.project).values_list("action", flat=True)),
             "jobs": list(self.project.jobs.values_list("kind", "state")),

@@ -220,7 +220,7 @@ def draw_near_arm(painter: Painter, figure: Figure) -> None:
     _Body(painter, figure).near_arm()
 
 
-def standing(facing: int = 1) -> Pose:
+def upright(facing: int = 1) -> Pose:
     """A person who stands and waits."""
     return Pose(facing=facing)
 

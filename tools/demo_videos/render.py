@@ -14,7 +14,7 @@ from PIL import Image, ImageDraw, ImageFont
 from annotation.demo.catalogue import Camera
 from annotation.demo.script import FPS, Beat, Episode
 from tools.demo_videos.actions import Part, Tableau, play
-from tools.demo_videos.figures import Figure, draw_figure, draw_near_arm, standing
+from tools.demo_videos.figures import Figure, draw_figure, draw_near_arm, upright
 from tools.demo_videos.painter import HEIGHT, SUPERSAMPLE, WIDTH, Painter
 from tools.demo_videos.props import draw_prop, draw_stage
 
@@ -90,7 +90,7 @@ def _tableau(episode: Episode, beat: Beat, now: float, speaking: bool) -> Tablea
         )
     # bystanders are in the middle of the picture while the action is at its side
     positions = zip(beat.bystanders, ((beat.camera.x - 50, 1), (beat.camera.x + 62, -1)), strict=False)
-    bystanders = [Figure(episode.cast[index], x, standing(facing)) for index, (x, facing) in positions]
+    bystanders = [Figure(episode.cast[index], x, upright(facing)) for index, (x, facing) in positions]
     return replace(tableau, people=(*bystanders, *people))
 
 
@@ -122,7 +122,7 @@ class _Film:
         now = number / FPS
         beat = next(beat for beat in reversed(self.episode.beats) if beat.start_s <= now + 1e-6)
         if self.shot is None or beat is not self.beat:
-            self.shot, self.beat, self.drawn = _Shot(self.episode.place, beat.camera), beat, {}
+            self.shot, self.beat, self.drawn = _Shot(self.episode.location, beat.camera), beat, {}
         words = next((line.text for line in self.episode.subtitles if line.start_s <= now < line.end_s), "")
         tableau = _tableau(self.episode, beat, now, bool(words))
         if (tableau, words) not in self.drawn:

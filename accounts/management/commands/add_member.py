@@ -29,9 +29,9 @@ class Command(MomentJudgeCommand):
         project = project_named(options["project"])
         user = User.objects.filter(username=options["username"]).first()
         password = "" if user else token_urlsafe(12)
-        qualified, statuses = options["qualified"], Membership.Standing
+        qualified, statuses = options["qualified"], Membership.Status
         initial_status: dict[str, Any] = {
-            "standing": statuses.QUALIFIED if qualified else statuses.CANDIDATE,
+            "status": statuses.QUALIFIED if qualified else statuses.CANDIDATE,
             "reason": qualified or "",
         }
         try:

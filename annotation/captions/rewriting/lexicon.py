@@ -49,7 +49,7 @@ class Lexicon:
     """Names by their lower-case words; earlier members go before later ones of the same name."""
 
     def __init__(self, members: Iterable[Member], *, show: str = "") -> None:
-        self.things, self.places, self._given = _things(), _words("places.txt"), _given()
+        self.things, self.locations, self._given = _things(), _words("places.txt"), _given()
         self.proper, self.ordinary = _words("proper.txt"), _words("ordinary.txt")
         self.cast: dict[str, Person] = {}
         self.full: set[tuple[str, str]] = set()  # neighbouring names of one person

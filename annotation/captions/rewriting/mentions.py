@@ -49,7 +49,7 @@ def things(tokens: Sequence[Token], lexicon: Lexicon, *, wary: bool = False) -> 
             continue
         end = next((end for end in range(at, len(tokens)) if not tokens[end].text[0].isupper()), len(tokens))
         first = lexicon.known(token.text)  # nobody of the shows' main casts
-        is_location = end - at < 4 and tokens[end - 1].text in lexicon.places and not (first and first.is_main)
+        is_location = end - at < 4 and tokens[end - 1].text in lexicon.locations and not (first and first.is_main)
         if is_location or (not wary and _is_thing(tokens, at, end, lexicon)):
             positions.update(range(at, end))
     return positions

@@ -106,7 +106,7 @@ def _called_off(project: Project, actor: User, *, since: datetime | None) -> Cap
     mine = CaptionRedo.objects.filter(
         actor=actor, caption__description__corpus=project.dataset.corpus_id, finished_at=None
     )
-    redo = mine.filter(**{"asked_at__gt": since} if since else {}).select_related("caption").order_by("-pk").first()
+    redo = mine.filter(**{"requested_at__gt": since} if since else {}).select_related("caption").order_by("-pk").first()
     if redo is None or not mine.filter(pk=redo.pk).update(finished_at=timezone.now()):
         return None
     audit_record(project=project, actor=actor, action="caption.redo_called_off", subject=redo.caption.uuid)

@@ -326,7 +326,7 @@ NOTHING_ELSE = "The rules have no other wording for this description. Write the 
 REDOS = JobKind(
     "annotation.tasks.caption_redo_make",
     lambda: CaptionRedo.objects.filter(finished_at=None).select_related("project", "actor"),
-    moved="asked_at",
+    moved="requested_at",
     expected=(MomentJudgeError,),
 )
 

@@ -47,8 +47,8 @@ class Command(MomentJudgeCommand):
             row.refresh_from_db()
         except TrainSet.DoesNotExist:
             raise CommandError("The set was discarded while it was being written.") from None
-        if row.remark:
-            self.stderr.write(row.remark)
+        if row.warning:
+            self.stderr.write(row.warning)
         if row.state != TrainSet.State.DONE:
             raise CommandError(f"{row.error} The same command goes on where it stopped.")
 

@@ -39,7 +39,7 @@ class Command(MomentJudgeCommand):
         parser.add_argument("--skip-bad", action="store_true", help="import the rest where annotations are refused")
         parser.add_argument("--dry-run", action="store_true", help="read and check, store nothing")
         parser.add_argument(
-            "--report", type=FileType("w", encoding="utf-8"), metavar="FILE", help="every remark as a line of CSV"
+            "--report", type=FileType("w", encoding="utf-8"), metavar="FILE", help="every warning as a line of CSV"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -74,7 +74,7 @@ class Command(MomentJudgeCommand):
         write = warnings_writer(report) if report else None
         numbers = count(1)
 
-        def remark(one: LineWarning) -> None:
+        def write_warning(one: LineWarning) -> None:
             number = next(numbers)
             if number <= LINES_SHOWN:
                 self.stderr.write(f"line {one.line}, {one.item}: {one.outcome}: {one.reason}")
@@ -83,4 +83,4 @@ class Command(MomentJudgeCommand):
             if write:
                 write(one)
 
-        return remark
+        return write_warning

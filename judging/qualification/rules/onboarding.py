@@ -10,8 +10,8 @@ class Facts(NamedTuple):
     """State of one annotator of a project, by the rows. What happened before somebody came back from suspended or left
     counts for the training, not for the exam."""
 
-    standing: str
-    gate_is_open: bool
+    status: str
+    screening_is_open: bool
     is_screened: bool
     confirmed: bool  # the guideline in force
     has_tutorial: bool
@@ -27,7 +27,7 @@ class Facts(NamedTuple):
 class Step(StrEnum):
     """Step that an annotator takes, or waits for."""
 
-    GATE = "gate"
+    SCREENING = "screening"
     GUIDELINE = "guideline"
     TUTORIAL = "tutorial"
     EXAM = "exam"
@@ -43,9 +43,9 @@ class Step(StrEnum):
 
 
 def status_due(facts: Facts) -> str:
-    """The standing that the facts entitle to: as far along the way as they go, never back, never back onto it."""
-    status = facts.standing
-    if status == CANDIDATE and (not facts.gate_is_open or facts.is_screened):
+    """The status that the facts entitle to: as far along the way as they go, never back, never back onto it."""
+    status = facts.status
+    if status == CANDIDATE and (not facts.screening_is_open or facts.is_screened):
         status = TRAINING
     if status == TRAINING and facts.confirmed and (facts.tutorial_done or not facts.has_tutorial):
         status = EXAM
@@ -63,7 +63,7 @@ def next_step(facts: Facts) -> Step:
     """The one thing to do next, or what is waited for."""
     status = status_due(facts)
     if status == CANDIDATE:
-        return Step.GATE
+        return Step.SCREENING
     if status == TRAINING:
         return Step.TUTORIAL if facts.confirmed else Step.GUIDELINE
     if status == QUALIFIED:

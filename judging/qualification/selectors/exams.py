@@ -1,6 +1,6 @@
 """Exams as leads see them, who would pass one, and the pairs of known truth that may be asked. People are numbers here.
 
-A person has seen a query with a moment when any sitting or assignment of theirs holds it, by the query's words, or
+A person has seen a query with a moment when any exam attempt or assignment of theirs holds it, by the query's words, or
 when it is shown to everybody: in the tutorial, or as an example of a guideline. Such pairs are not asked again.
 """
 
@@ -15,14 +15,14 @@ from django.db.models import Count, Q, QuerySet
 from accounts.models import Membership, Project
 from annotation.models import Query
 from core.sql import sql_rows
-from judging.models import Exam, KnownPair, Pair, Sitting, SittingGrade
+from judging.models import Exam, ExamAttempt, ExamGrade, KnownPair, Pair
 from judging.qualification.rules import passing
 from judging.qualification.rules.passing import Chance, Grader, PassRule, Truths
 from judging.qualification.rules.truth import Distance, TooFew, distance, draw_even, is_aligned
 from judging.review.selectors import annotator_numbers
 
 EXAM_SPLITS = (Query.Split.TRAIN.value,)
-State = Sitting.State
+State = ExamAttempt.State
 
 
 SERVING = """
@@ -37,11 +37,11 @@ WHERE known.project_id = %(project)s AND known.truth IS NOT NULL AND NOT known.i
 
 UNSEEN = f"""
 WITH seen AS MATERIALIZED (
-    SELECT query.text, known.moment_id FROM judging_sitting sitting
-    CROSS JOIN LATERAL unnest(sitting.known_ids) AS held (known_id)
+    SELECT query.text, known.moment_id FROM judging_examattempt attempt
+    CROSS JOIN LATERAL unnest(attempt.known_ids) AS held (known_id)
     JOIN judging_knownpair known ON known.id = held.known_id
     JOIN annotation_query query ON query.id = known.query_id
-    WHERE sitting.annotator_id = %(annotator)s AND sitting.project_id = %(project)s
+    WHERE attempt.annotator_id = %(annotator)s AND attempt.project_id = %(project)s
     UNION
     SELECT query.text, candidate.moment_id FROM judging_assignment asked
     CROSS JOIN LATERAL unnest(asked.pair_ids) AS held (pair_id)
@@ -67,8 +67,8 @@ SHOWN = """
 SELECT known.id FROM judging_knownpair known
 JOIN annotation_query query ON query.id = known.query_id
 WHERE known.project_id = %(project)s AND (query.text, known.moment_id) IN (
-    SELECT of.text, shown.moment_id FROM judging_sitting sat
-    JOIN judging_sittinggrade given ON given.sitting_id = sat.id AND given.attempt = 0
+    SELECT of.text, shown.moment_id FROM judging_examattempt sat
+    JOIN judging_examgrade given ON given.exam_attempt_id = sat.id AND given.try_number = 0
     JOIN judging_knownpair shown ON shown.id = given.known_pair_id AND shown.truth IS NOT NULL
     JOIN annotation_query of ON of.id = shown.query_id
     WHERE sat.project_id = %(project)s AND (sat.purpose <> 'exam'
@@ -105,9 +105,9 @@ class ExamRow:
     """One person's attempt, as a lead sees it."""
 
     number: int | None
-    sitting: Sitting
+    exam_attempt: ExamAttempt
     graded: int
-    asked: int
+    n_pairs: int
     regraded: int  # pairs given a later grade
 
 
@@ -122,31 +122,31 @@ class PairRow:
 def exams_of(project: Project) -> QuerySet[Exam]:
     """Newest first, each with how many people sit or sat it."""
     return project.exams.annotate(
-        people=Count("sittings"),
-        finished=Count("sittings", filter=Q(sittings__state__in=[State.WAITING, State.FEEDBACK, State.DONE])),
-        passed=Count("sittings", filter=Q(sittings__passed=True)),
+        people=Count("attempts"),
+        finished=Count("attempts", filter=Q(attempts__state__in=[State.WAITING, State.FEEDBACK, State.DONE])),
+        passed=Count("attempts", filter=Q(attempts__passed=True)),
     ).order_by("-number")
 
 
 def exam_rows(exam: Exam) -> list[ExamRow]:
     """Everybody's attempt, by annotator number."""
     numbers = annotator_numbers(exam.project)
-    attempts = exam.sittings.annotate(
-        graded=Count("grades", filter=Q(grades__attempt=0)),
-        regraded=Count("grades__known_pair", filter=Q(grades__attempt__gt=0), distinct=True),
+    attempts = exam.attempts.annotate(
+        graded=Count("grades", filter=Q(grades__try_number=0)),
+        regraded=Count("grades__known_pair", filter=Q(grades__try_number__gt=0), distinct=True),
     )
     rows = [
         ExamRow(numbers.get(sat.annotator_id), sat, sat.graded, len(sat.known_ids), sat.regraded) for sat in attempts
     ]
-    return sorted(rows, key=lambda row: (by_number(row.number), row.sitting.pk))
+    return sorted(rows, key=lambda row: (by_number(row.number), row.exam_attempt.pk))
 
 
 def exam_unfinished(exam: Exam) -> list[int]:
     """Annotator numbers of those who have not handed in; in a first cohort also of those who have not begun."""
     annotators = Membership.objects.filter(project=exam.project_id, role=Membership.Role.ANNOTATOR)
-    undone = Q(user__in=exam.sittings.filter(state=State.OPEN).values("annotator"))
+    undone = Q(user__in=exam.attempts.filter(state=State.OPEN).values("annotator"))
     if exam.kind == Exam.Kind.COHORT:
-        undone |= Q(standing=Membership.Standing.EXAM) & ~Q(user__in=exam.sittings.values("annotator"))
+        undone |= Q(status=Membership.Status.EXAM) & ~Q(user__in=exam.attempts.values("annotator"))
     return sorted(number for number in annotators.filter(undone).values_list("number", flat=True) if number is not None)
 
 
@@ -156,7 +156,7 @@ def exam_pairs(exam: Exam) -> list[PairRow]:
     numbers = annotator_numbers(exam.project)
     pairs = exam.known_pairs.select_related("query", "moment__video").order_by("query__number", "rank")
     rows = {pair.pk: PairRow(pair, []) for pair in pairs}
-    for annotator, known_id, grade in _first_grades(exam, sitting__left_out=False, known_pair__exam=exam):
+    for annotator, known_id, grade in _first_grades(exam, exam_attempt__left_out=False, known_pair__exam=exam):
         truth = rows[known_id].known.truth
         is_far = truth is not None and not is_aligned(grade, truth)
         rows[known_id].grades.append((numbers.get(annotator), grade, is_far))
@@ -167,8 +167,8 @@ def exam_pairs(exam: Exam) -> list[PairRow]:
 
 def _first_grades(exam: Exam, **conditions: Any) -> Iterable[tuple[int, int, int]]:
     """Annotator, pair and first grade, of everybody who has handed in."""
-    rows = SittingGrade.objects.filter(sitting__exam=exam, attempt=0, **conditions)
-    rows = rows.exclude(sitting__state__in=[State.OPEN, State.MISSED]).order_by("annotator")
+    rows = ExamGrade.objects.filter(exam_attempt__exam=exam, try_number=0, **conditions)
+    rows = rows.exclude(exam_attempt__state__in=[State.OPEN, State.MISSED]).order_by("annotator")
     return rows.values_list("annotator", "known_pair", "grade")
 
 
@@ -191,10 +191,10 @@ def exam_anchor_rows(exam: Exam) -> list[tuple[int | None, Distance]]:
     return sorted(anchor_rows, key=lambda row: by_number(row[0]))
 
 
-def attempts_of(*, project: Project, annotator_id: int) -> QuerySet[Sitting]:
-    """A person's sittings, newest first."""
-    attempts = Sitting.objects.filter(project=project, annotator=annotator_id).select_related("exam")
-    return attempts.order_by("-pk").annotate(graded=Count("grades", filter=Q(grades__attempt=0)))
+def attempts_of(*, project: Project, annotator_id: int) -> QuerySet[ExamAttempt]:
+    """A person's exam attempts, newest first."""
+    attempts = ExamAttempt.objects.filter(project=project, annotator=annotator_id).select_related("exam")
+    return attempts.order_by("-pk").annotate(graded=Count("grades", filter=Q(grades__try_number=0)))
 
 
 DRAWS = 8  # of the known pairs, each as one attempt would be asked
@@ -225,7 +225,7 @@ def exam_power(
     be for somebody who has seen nothing. The truth of a first cohort is not known: its levels are taken to be as
     frequent as among the project's settled pairs, or where those are few as published."""
     pairs = queries * depth
-    if kind == Exam.Kind.STORED:
+    if kind == Exam.Kind.LATER:
         stock = tuple(known_pairs_in_stock(project_id=project.pk))
         draw = _drawn(stock, known_pairs_shown(project_id=project.pk), queries, depth)
         if draw is None:

@@ -22,12 +22,12 @@ from core.audit import audit_record
 from core.exceptions import NotPossible
 from core.jobs import JobKind, durable, swept
 from judging.exceptions import NotPossibleNow, TooFewPairs, Unfinished
-from judging.models import Exam, GuidelineExample, KnownPair, Sitting, SittingGrade
+from judging.models import Exam, ExamAttempt, ExamGrade, GuidelineExample, KnownPair
 from judging.qualification.rules.truth import TooFew, agreed_truth, draw_even, truth_of
+from judging.qualification.selectors.exam_attempts import OpenAttempt, attempt_by_id
 from judging.qualification.selectors.exams import exam_unfinished, known_pairs_in_stock
-from judging.qualification.selectors.sittings import OpenAttempt, attempt_by_id
+from judging.qualification.services.exam_attempts import attempt_move, attempt_settle, handed_in
 from judging.qualification.services.reports import EXAM_REPORTS
-from judging.qualification.services.sittings import attempt_move, attempt_settle, handed_in
 from judging.review.selectors import annotator_numbers
 from judging.work.rules import GRADES
 
@@ -66,7 +66,7 @@ def exam_create(
     if project.exams.filter(state__in=[Exam.State.PREPARING, Exam.State.OPEN]).exists():
         raise NotPossibleNow("Close the exam that is open first.")
     seed = randbelow(2**31) if seed is None else seed
-    if kind == Exam.Kind.STORED:
+    if kind == Exam.Kind.LATER:
         draw = draw_even(known_pairs_in_stock(project_id=project.pk), queries=queries, per_query=depth, seed=seed)
         if isinstance(draw, TooFew):
             shortage = str(draw).replace(" not seen before", "")
@@ -140,7 +140,7 @@ def _open(exam: Exam, pairs: list[KnownPair]) -> None:
 
 
 FEWEST = 3  # people whose grades make a truth
-State = Sitting.State
+State = ExamAttempt.State
 
 
 @transaction.atomic
@@ -181,13 +181,13 @@ def exam_close(
     complete = [open_attempt for open_attempt in attempts if not open_attempt.left]
     number_of = annotator_numbers(row.project) if row.kind == Exam.Kind.COHORT else {}
     numbers = {
-        open_attempt.sitting_id: number_of[open_attempt.annotator_id]
+        open_attempt.exam_attempt_id: number_of[open_attempt.annotator_id]
         for open_attempt in attempts
         if open_attempt.annotator_id in number_of
     }
-    out = {sitting_id: number for sitting_id, number in numbers.items() if number in left_out}
-    making = [open_attempt.sitting_id for open_attempt in complete if open_attempt.sitting_id not in out]
-    if call_off and (row.kind == Exam.Kind.STORED or len(complete) >= FEWEST):
+    out = {exam_attempt_id: number for exam_attempt_id, number in numbers.items() if number in left_out}
+    making = [open_attempt.exam_attempt_id for open_attempt in complete if open_attempt.exam_attempt_id not in out]
+    if call_off and (row.kind == Exam.Kind.LATER or len(complete) >= FEWEST):
         raise NotPossible(f"{len(complete)} people have given all grades by now: the exam can be closed with a result.")
     if row.kind == Exam.Kind.COHORT and len(making) < FEWEST and not call_off:
         raise NotPossible(_too_few(len(complete), len(making)))
@@ -203,9 +203,9 @@ def exam_close(
     row.state, row.closed_by, row.closed_at = Exam.State.CLOSED, actor, now or timezone.now()
     row.save(update_fields=["state", "closed_by", "closed_at", "truth_rule"])
     for open_attempt in attempts:
-        current = attempt_by_id(attempt_id=open_attempt.sitting_id)  # with the truth and the exam closed
+        current = attempt_by_id(attempt_id=open_attempt.exam_attempt_id)  # with the truth and the exam closed
         attempt_move(current, State.MISSED if current.left else handed_in(current), now=row.closed_at)
-    Sitting.objects.filter(pk__in=out).update(left_out=True)
+    ExamAttempt.objects.filter(pk__in=out).update(left_out=True)
     audit_record(project=row.project, actor=actor, action="exam.close", subject=row.uuid, **counts)
     if row.kind == Exam.Kind.COHORT:
         EXAM_REPORTS.send(row.pk)
@@ -214,8 +214,8 @@ def exam_close(
 
 
 def _locked(exam: Exam) -> list[OpenAttempt]:
-    """The sittings whose first grades are not decided yet, locked in the order of their numbers."""
-    going = exam.sittings.filter(state__in=[State.OPEN, State.WAITING]).order_by("pk")
+    """The exam attempts whose first grades are not decided yet, locked in the order of their numbers."""
+    going = exam.attempts.filter(state__in=[State.OPEN, State.WAITING]).order_by("pk")
     return [
         attempt_by_id(attempt_id=pk) for pk in list(going.select_for_update(of=("self",)).values_list("pk", flat=True))
     ]
@@ -231,7 +231,7 @@ def _truth_set(exam: Exam, attempt_ids: Sequence[int]) -> int:
     """Each pair's truth by the exam's rule from what those people gave it first; how many pairs have one. Pairs that
     were taken out have none, nor those where too few agree."""
     grades: dict[int, list[int]] = {}
-    rows = SittingGrade.objects.filter(sitting__in=attempt_ids, attempt=0).values_list("known_pair", "grade")
+    rows = ExamGrade.objects.filter(exam_attempt__in=attempt_ids, try_number=0).values_list("known_pair", "grade")
     for known_id, grade in rows:
         grades.setdefault(known_id, []).append(grade)
     pairs = list(exam.known_pairs.filter(is_retired=False, truth__isnull=True, pk__in=grades))
@@ -306,8 +306,8 @@ def known_pair_anchor(*, pair: KnownPair, actor: User, grade: int | None) -> Kno
     exam = Exam.objects.select_for_update().filter(pk=pair.exam_id).first() if pair.exam_id else None
     if exam is None or exam.kind != Exam.Kind.COHORT or exam.state != Exam.State.OPEN:
         raise NotPossibleNow("Only pairs of a first cohort that is open get an anchor.")
-    attempts = exam.sittings.select_for_update().order_by("pk")
-    if any(state != Sitting.State.OPEN for state in attempts.values_list("state", flat=True)):
+    attempts = exam.attempts.select_for_update().order_by("pk")
+    if any(state != ExamAttempt.State.OPEN for state in attempts.values_list("state", flat=True)):
         raise NotPossibleNow("Somebody has handed in, so anchors are final: they are given before grades are seen.")
     row = KnownPair.objects.select_for_update(of=("self",), no_key=True).select_related("project").get(pk=pair.pk)
     if row.anchor == grade:
@@ -326,8 +326,8 @@ def known_pair_retire(*, pair: KnownPair, actor: User, reason: str, now: datetim
     Raises NotPossible: no reason is given."""
     if not reason.strip():
         raise NotPossible("Say why: the reason is kept with the pair.")
-    asking = Sitting.objects.filter(
-        known_ids__contains=[pair.pk], state__in=[Sitting.State.OPEN, Sitting.State.FEEDBACK]
+    asking = ExamAttempt.objects.filter(
+        known_ids__contains=[pair.pk], state__in=[ExamAttempt.State.OPEN, ExamAttempt.State.FEEDBACK]
     )
     attempts = list(asking.select_for_update().order_by("pk"))  # before the pair, as whoever grades it does
     row = KnownPair.objects.select_for_update(of=("self",), no_key=True).select_related("project").get(pk=pair.pk)

@@ -12,11 +12,11 @@ from django.db import transaction
 
 from core.jobs import JobKind, durable
 from judging.guidelines.selectors import pass_rule_of, policy_in_force
-from judging.models import Exam, Sitting, SittingGrade
+from judging.models import Exam, ExamAttempt, ExamGrade
 from judging.qualification.rules import reports as rules
 from judging.qualification.rules.passing import gives_no_result, passes, why, why_no_result
+from judging.qualification.services.exam_attempts import ATTEMPT_REPORTS
 from judging.qualification.services.onboarding import onboarding_advance
-from judging.qualification.services.sittings import ATTEMPT_REPORTS
 
 logger = logging.getLogger(__name__)
 EXAM_REPORTS = JobKind(
@@ -25,8 +25,8 @@ EXAM_REPORTS = JobKind(
     moved="closed_at",
 )
 Grades = dict[int, dict[int, int]]  # of each annotator by known pair
-State = Sitting.State
-NO_RESULT = Sitting.NO_RESULT
+State = ExamAttempt.State
+NO_RESULT = ExamAttempt.NO_RESULT
 
 
 @durable(EXAM_REPORTS.task)
@@ -35,7 +35,7 @@ def exam_report(*, exam_id: int) -> Exam | None:
     exam = Exam.objects.filter(pk=exam_id).first()
     if exam is None or exam.state != Exam.State.CLOSED or exam.kind != Exam.Kind.COHORT:
         return exam
-    open_attempt = list(exam.sittings.filter(state__in=[State.FEEDBACK, State.DONE]).order_by("pk"))
+    open_attempt = list(exam.attempts.filter(state__in=[State.FEEDBACK, State.DONE]).order_by("pk"))
     left_out = {attempt.annotator_id for attempt in open_attempt if attempt.left_out}
     agreeing = exam.truth_rule == Exam.TruthRule.AGREEING
     report = rules.cohort_report(_grades(open_attempt)[0], seed=exam.seed, left_out=left_out, agreeing=agreeing)
@@ -45,16 +45,16 @@ def exam_report(*, exam_id: int) -> Exam | None:
     logger.info("exam %s reported", exam.pk)
     for attempt in open_attempt:
         if attempt.state == State.DONE:
-            attempt_report(sitting_id=attempt.pk)
+            attempt_report(exam_attempt_id=attempt.pk)
     _summary_update(exam)  # for those whose result was known before
     exam.refresh_from_db()
     return exam
 
 
 @durable(ATTEMPT_REPORTS.task)
-def attempt_report(*, sitting_id: int) -> Sitting | None:
+def attempt_report(*, exam_attempt_id: int) -> ExamAttempt | None:
     """One person's report; once nothing is asked of them any more, their result, and the step that follows from it."""
-    attempt = Sitting.objects.select_related("exam", "project").filter(pk=sitting_id).first()
+    attempt = ExamAttempt.objects.select_related("exam", "project").filter(pk=exam_attempt_id).first()
     if attempt is None or attempt.exam is None or attempt.is_decided:
         return attempt
     if attempt.state not in (State.FEEDBACK, State.DONE):
@@ -73,7 +73,7 @@ def attempt_report(*, sitting_id: int) -> Sitting | None:
     return attempt
 
 
-def _later_exam_part(attempt: Sitting) -> dict[str, Any]:
+def _later_exam_part(attempt: ExamAttempt) -> dict[str, Any]:
     first, final = _grades([attempt])
     known_pairs = attempt.project.known_pairs.filter(pk__in=attempt.known_ids, is_retired=False, truth__isnull=False)
     pairs: dict[int, Any] = dict(known_pairs.values_list("pk", "truth"))
@@ -82,14 +82,14 @@ def _later_exam_part(attempt: Sitting) -> dict[str, Any]:
     return rules.later_exam_report(mine, pairs, later, seed=attempt.seed)
 
 
-def _cohort_part(attempt: Sitting) -> dict[str, Any]:
+def _cohort_part(attempt: ExamAttempt) -> dict[str, Any]:
     """The part stored when the exam closed; once done with kappa after feedback, against the others as at first. A part
     that was stored before the pass rule could ask for more has those figures computed now."""
     if attempt.state != State.DONE:
         return dict(attempt.report)
     assert attempt.exam is not None
-    first, final = _grades(attempt.exam.sittings.filter(state__in=[State.FEEDBACK, State.DONE]))
-    left_out = set(attempt.exam.sittings.filter(left_out=True).values_list("annotator", flat=True))
+    first, final = _grades(attempt.exam.attempts.filter(state__in=[State.FEEDBACK, State.DONE]))
+    left_out = set(attempt.exam.attempts.filter(left_out=True).values_list("annotator", flat=True))
     by_pair = rules.transposed({person: grades for person, grades in first.items() if person not in left_out})
     own = first[attempt.annotator_id]
     later = {**own, **final[attempt.annotator_id]}
@@ -102,26 +102,30 @@ def _cohort_part(attempt: Sitting) -> dict[str, Any]:
     }
 
 
-def _grades(attempts: Iterable[Sitting]) -> tuple[Grades, Grades]:
+def _grades(attempts: Iterable[ExamAttempt]) -> tuple[Grades, Grades]:
     """First grades, and the newest ones after feedback, of each annotator; pairs that were taken out are left out."""
     annotators = {row.pk: row.annotator_id for row in attempts}
     first: Grades = {annotator: {} for annotator in annotators.values()}
     final: Grades = {annotator: {} for annotator in annotators.values()}
-    rows = SittingGrade.objects.filter(sitting__in=annotators, known_pair__is_retired=False).order_by("attempt")
-    for attempt_id, known_id, regrade_number, grade in rows.values_list("sitting", "known_pair", "attempt", "grade"):
+    rows = ExamGrade.objects.filter(exam_attempt__in=annotators, known_pair__is_retired=False).order_by("try_number")
+    for attempt_id, known_id, regrade_number, grade in rows.values_list(
+        "exam_attempt", "known_pair", "try_number", "grade"
+    ):
         (final if regrade_number else first)[annotators[attempt_id]][known_id] = grade
     return first, final
 
 
-def _store(attempt: Sitting, part: Mapping[str, Any]) -> None:
-    Sitting.objects.filter(pk=attempt.pk, passed__isnull=True).exclude(report__has_key=NO_RESULT).update(report=part)
+def _store(attempt: ExamAttempt, part: Mapping[str, Any]) -> None:
+    ExamAttempt.objects.filter(pk=attempt.pk, passed__isnull=True).exclude(report__has_key=NO_RESULT).update(
+        report=part
+    )
 
 
 @transaction.atomic
-def _result_set(attempt: Sitting, part: dict[str, Any]) -> None:
+def _result_set(attempt: ExamAttempt, part: dict[str, Any]) -> None:
     """Whether the person passes, by the policy in force, and why; qualified if so. Where too few pairs can be compared
     with an agreeing majority of the others there is no result, and no attempt is used."""
-    row = Sitting.objects.select_for_update(of=("self",)).select_related("exam").get(pk=attempt.pk)
+    row = ExamAttempt.objects.select_for_update(of=("self",)).select_related("exam").get(pk=attempt.pk)
     if row.is_decided:
         return
     graded, compared = part["n"], part["kappas"]["n"]
@@ -129,7 +133,7 @@ def _result_set(attempt: Sitting, part: dict[str, Any]) -> None:
     if agreeing and gives_no_result(graded, compared):
         row.report = {**part, NO_RESULT: True, "why": why_no_result(graded, compared)}
         row.save(update_fields=["report"])
-        logger.info("sitting %s has no result: %s of %s pairs compared", row.pk, compared, graded)
+        logger.info("exam attempt %s has no result: %s of %s pairs compared", row.pk, compared, graded)
         return
     policy = policy_in_force(row.project_id)
     rule = pass_rule_of(policy)
@@ -143,7 +147,7 @@ def _result_set(attempt: Sitting, part: dict[str, Any]) -> None:
     }
     row.report = {**part, **conditions, "why": why(part, rule), "policy": policy.version}
     row.save(update_fields=["report", "passed"])
-    logger.info("sitting %s %s", row.pk, "passed" if row.passed else "failed")
+    logger.info("exam attempt %s %s", row.pk, "passed" if row.passed else "failed")
     onboarding_advance(project=row.project_id, annotator=row.annotator_id)
 
 
@@ -151,10 +155,10 @@ def _result_set(attempt: Sitting, part: dict[str, Any]) -> None:
 def _summary_update(exam: Exam) -> None:
     """Means over the people of the exam, as far as they are."""
     row = Exam.objects.select_for_update(no_key=True).get(pk=exam.pk)
-    attempts = row.sittings.filter(left_out=False).exclude(report={})
+    attempts = row.attempts.filter(left_out=False).exclude(report={})
     parts = list(attempts.order_by("pk").values_list("report", flat=True))
     after = rules.mean_kappas(part["after_feedback"] for part in parts if part["after_feedback"]) or None
-    if row.kind == Exam.Kind.STORED:
+    if row.kind == Exam.Kind.LATER:
         row.report = rules.cohort(parts, None, pairs=None, alpha=None) | {"n": len(parts)}
     row.report = {**row.report, "after_feedback": after}
     row.save(update_fields=["report"])

@@ -155,7 +155,9 @@ def tutorial_move(*, known_pair: KnownPair, actor: User, by: int) -> KnownPair:
     if target != position:
         order.insert(target, order.pop(position))
         _number(order)
-        audit_record(project=pair.project, actor=actor, action="tutorial.move", subject=pair.uuid, place=target + 1)
+        audit_record(
+            project=pair.project, actor=actor, action="tutorial.move", subject=pair.uuid, **{"place": target + 1}
+        )
     return pair
 
 

@@ -18,13 +18,13 @@ from core.refusals import refusal_log
 from core.spreadsheets import csv_download
 from judging.exceptions import NotPossibleNow, TooFewPairs, Unfinished
 from judging.guidelines.selectors import pass_rule_of, policy_in_force
-from judging.models import Exam, KnownPair, Sitting
+from judging.models import Exam, ExamAttempt, KnownPair
 from judging.qualification.forms import AnchorForm, CloseForm, ExamForm, ExplanationForm, MissedForm
 from judging.qualification.rules.passing import LEAST_PAIRS, LEAST_PERCENT, OUGHT_TO_FAIL, Grader
 from judging.qualification.selectors import exams as selectors
 from judging.qualification.selectors.exams import ExamRow
+from judging.qualification.services import exam_attempts
 from judging.qualification.services import exams as services
-from judging.qualification.services import sittings
 from judging.qualification.services.exams import DEPTH, FEWEST, QUERIES
 from judging.quality.rules.agreement import Weights
 from judging.work.forms import ReasonForm
@@ -32,7 +32,7 @@ from judging.work.rules import GRADES
 
 EXAMS = Exam.objects.select_related("project")
 KNOWN_PAIRS = KnownPair.objects.select_related("project", "exam")
-EXAM_ATTEMPTS = Sitting.objects.filter(purpose=Sitting.Purpose.EXAM).select_related("project", "exam")
+EXAM_ATTEMPTS = ExamAttempt.objects.filter(purpose=ExamAttempt.Purpose.EXAM).select_related("project", "exam")
 WEIGHTS = ("quadratic", "linear", "unweighted")
 SIZES = ((10, 10), (5, 10), (4, 5))  # to look at, where there is no script
 RUNNING = (Exam.State.PREPARING, Exam.State.OPEN)
@@ -71,7 +71,7 @@ def chance_words(chance: float) -> str:
 
 def _line(row: ExamRow) -> list[object]:
     """One person by annotator number; what is undefined or not there yet is left out."""
-    sat, report = row.sitting, row.sitting.report
+    sat, report = row.exam_attempt, row.exam_attempt.report
     values = [reduce(lambda part, name: (part or {}).get(name), path, report) for path in REPORTED.values()]
     return [row.number, sat.state, *values, *(getattr(sat, name) for name in OF_ATTEMPT), report.get("why")]
 
@@ -88,7 +88,7 @@ def _exams(
 ) -> HttpResponse:
     policy = policy_in_force(project.pk)
     stock = selectors.known_pairs_in_stock(project_id=project.pk)
-    at_exam = project.memberships.filter(standing=Membership.Standing.EXAM).count()
+    at_exam = project.memberships.filter(status=Membership.Status.EXAM).count()
     rows = list(selectors.exams_of(project))
     running = next((row for row in rows if row.state in RUNNING), None)
     rule, choice, power = pass_rule_of(policy), _chosen(form), None
@@ -161,18 +161,20 @@ def _exam(
     is_open, closed = exam.state == Exam.State.OPEN, exam.state == Exam.State.CLOSED
     context: dict[str, Any] = {
         "exam": exam,
-        "figures": [(row, share_words(row.sitting.report.get("misaligned"))) for row in rows],
+        "figures": [(row, share_words(row.exam_attempt.report.get("misaligned"))) for row in rows],
         "unfinished": selectors.exam_unfinished(exam) if is_open else [],
         "asking": asking,
         "chosen": choice or {},
         "fewest": FEWEST,
-        "complete": sum(row.graded == row.asked for row in rows),
+        "complete": sum(row.graded == row.n_pairs for row in rows),
         "pairs": [] if part else selectors.exam_pairs(exam),
-        "anchors_open": is_open and exam.kind == Exam.Kind.COHORT and all(row.sitting.state == "open" for row in rows),
+        "anchors_open": is_open
+        and exam.kind == Exam.Kind.COHORT
+        and all(row.exam_attempt.state == "open" for row in rows),
         "anchors": selectors.exam_anchor_rows(exam),
         "grades": GRADES,
         "without_truth": closed and exam.known_pairs.filter(truth__isnull=True, is_retired=False).count(),
-        "has_no_result": any(row.sitting.has_no_result for row in rows),
+        "has_no_result": any(row.exam_attempt.has_no_result for row in rows),
         "least_percent": LEAST_PERCENT,
         "least_pairs": LEAST_PAIRS,
         "misaligned": share_words(exam.report.get("misaligned")) if exam.report else "",
@@ -253,19 +255,19 @@ def _known_pair_change(
 
 
 @row_page(EXAM_ATTEMPTS, STAFF)
-def missed_exam(request: MemberRequest, attempt: Sitting) -> HttpResponse:
+def missed_exam(request: MemberRequest, attempt: ExamAttempt) -> HttpResponse:
     """Redirect to the page of the exam that the attempt is of."""
     assert attempt.exam is not None  # as its purpose says
     return redirect("judging:exam", attempt.exam.uuid)
 
 
 @row_page(EXAM_ATTEMPTS, LEAD, back="judging:missed-exam")
-def missed_exam_count(request: MemberRequest, attempt: Sitting) -> HttpResponse:
+def missed_exam_count(request: MemberRequest, attempt: ExamAttempt) -> HttpResponse:
     """Let a missed exam count as an attempt, or not any more."""
     form = MissedForm(request.POST)
     if _is_valid(request, form):
         try:
-            sittings.missed_exam_count(attempt=attempt, actor=request.user, **form.cleaned_data)
+            exam_attempts.missed_exam_count(attempt=attempt, actor=request.user, **form.cleaned_data)
         except NotPossible as error:
             messages.error(request, str(error))
         else:

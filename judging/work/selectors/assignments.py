@@ -42,7 +42,7 @@ LOCK = "SELECT id FROM judging_assignment WHERE id = {} FOR UPDATE"
 # planner no other way than by index: a plan made while the tables were empty would read all judgments of the site.
 ASSIGNMENT = """
 SELECT assignment.id, assignment.uuid, assignment.state, assignment.created_at, assignment.expires_at,
-    assignment.round, assignment.seat, assignment.annotator_id, assignment.batch_id, project.id, project.uuid,
+    assignment.round, assignment.slot, assignment.annotator_id, assignment.batch_id, project.id, project.uuid,
     query.text, member.role, person.is_simulated, policy.id, policy.lease_minutes, policy.break_minutes,
     guideline.id, guideline.levels, pairs.*
 FROM judging_assignment assignment
@@ -141,7 +141,7 @@ class OpenAssignment:
     created_at: datetime
     expires_at: datetime
     round: int
-    seat: int
+    slot: int
     annotator_id: int
     batch_id: int
     project_id: int
@@ -233,7 +233,7 @@ def _read_assignment(which: str, *params: Any, lock: bool) -> OpenAssignment | N
 
 
 IS_THERE = """member.user_id = %(user)s AND member.role <> 'participant'
-            AND member.standing NOT IN ('suspended', 'left')"""
+            AND member.status NOT IN ('suspended', 'left')"""
 VISIBLE = f"""
 SELECT moment.* FROM annotation_moment moment JOIN annotation_video video ON video.id = moment.video_id
 WHERE moment.preview_uuid = %(preview)s AND moment.preview_state = 'ready' AND (
@@ -251,21 +251,21 @@ WHERE moment.preview_uuid = %(preview)s AND moment.preview_state = 'ready' AND (
         JOIN judging_guideline guideline ON guideline.id = example.guideline_id
         JOIN accounts_membership member ON member.project_id = guideline.project_id AND {IS_THERE}
         WHERE example.moment_id = moment.id)
-    OR EXISTS (SELECT 1 FROM judging_gateattempt attempt
+    OR EXISTS (SELECT 1 FROM judging_screeningattempt attempt
         JOIN accounts_membership member ON member.project_id = attempt.project_id AND {IS_THERE}
         WHERE attempt.annotator_id = %(user)s
-            AND attempt.asked @> jsonb_build_array(jsonb_build_object('moment', moment.uuid::text)))
-    OR EXISTS (SELECT 1 FROM judging_knownpair known JOIN judging_sitting sat ON known.id = ANY (sat.known_ids)
+            AND attempt.questions @> jsonb_build_array(jsonb_build_object('moment', moment.uuid::text)))
+    OR EXISTS (SELECT 1 FROM judging_knownpair known JOIN judging_examattempt sat ON known.id = ANY (sat.known_ids)
         JOIN accounts_membership member ON member.project_id = known.project_id AND {IS_THERE}
         WHERE known.moment_id = moment.id AND sat.annotator_id = %(user)s AND (sat.state <> 'missed' OR EXISTS (
-            SELECT 1 FROM judging_sittinggrade given
-            WHERE given.sitting_id = sat.id AND given.known_pair_id = known.id)))
+            SELECT 1 FROM judging_examgrade given
+            WHERE given.exam_attempt_id = sat.id AND given.known_pair_id = known.id)))
     OR EXISTS (SELECT 1 FROM judging_knownpair known
         JOIN accounts_membership member ON member.project_id = known.project_id AND {IS_THERE}
         WHERE known.moment_id = moment.id AND known.tutorial_position IS NOT NULL))"""  # noqa: S608  # nosec B608 - constants
 
 READINESS = """
-SELECT member.standing, EXISTS (SELECT 1 FROM judging_guidelineconfirmation confirmed
+SELECT member.status, EXISTS (SELECT 1 FROM judging_guidelineconfirmation confirmed
     WHERE confirmed.annotator_id = member.user_id AND confirmed.guideline_id = (SELECT id FROM judging_guideline
         WHERE project_id = member.project_id ORDER BY version DESC LIMIT 1)),
     EXISTS (SELECT 1 FROM judging_assignment
@@ -295,14 +295,14 @@ FROM elsewhere, gold"""
 
 
 SLOTS_TAKEN = """
-SELECT held.seat FROM judging_assignment held JOIN judging_batch batch ON batch.id = held.batch_id
+SELECT held.slot FROM judging_assignment held JOIN judging_batch batch ON batch.id = held.batch_id
 WHERE batch.id = %(batch)s AND held.round = batch.round AND held.state = 'open'"""
 
 
 class Readiness(NamedTuple):
     """Conditions for somebody to be given batches."""
 
-    standing: str  # empty for who is no annotator of the project
+    status: str  # empty for who is no annotator of the project
     confirmed: bool  # the guideline in force
     some_lapsed: bool  # leases of the project, whoever's: they are to be ended first
 
@@ -355,7 +355,7 @@ WITH nearest AS MATERIALIZED (
     CROSS JOIN LATERAL (
         SELECT batch.id, batch.priority, batch.round, batch.begun FROM judging_batch batch
         WHERE batch.project_id = %(project)s AND batch.state = 'open' AND NOT batch.is_paused
-            AND batch.free_seats > 0 AND batch.priority = priorities.priority AND batch.round = kinds.round
+            AND batch.free_slots > 0 AND batch.priority = priorities.priority AND batch.round = kinds.round
             AND batch.begun = kinds.begun
         ORDER BY batch.id LIMIT %(window)s) near
     WHERE NOT EXISTS (SELECT 1 FROM judging_assignment mine
@@ -376,20 +376,20 @@ ordered AS MATERIALIZED (
     LEFT JOIN shared ON shared.annotator_id = beginner.annotator_id
     GROUP BY nearest.id, nearest.priority, nearest.round, nearest.begun)
 SELECT batch.id FROM ordered JOIN judging_batch batch ON batch.id = ordered.id
-WHERE batch.state = 'open' AND NOT batch.is_paused AND batch.free_seats > 0
+WHERE batch.state = 'open' AND NOT batch.is_paused AND batch.free_slots > 0
 ORDER BY ordered.place LIMIT 1"""
 
 KNOWN_IN_PART = """
 SELECT batch.id FROM judging_batch batch
-WHERE batch.project_id = %(project)s AND batch.state = 'open' AND NOT batch.is_paused AND batch.free_seats > 0
+WHERE batch.project_id = %(project)s AND batch.state = 'open' AND NOT batch.is_paused AND batch.free_slots > 0
     AND EXISTS (SELECT 1 FROM judging_assignment mine
         WHERE mine.batch_id = batch.id AND mine.annotator_id = %(annotator)s)
-    AND EXISTS (SELECT 1 FROM judging_pair pair CROSS JOIN (VALUES (1), (2)) seats (seat)
+    AND EXISTS (SELECT 1 FROM judging_pair pair CROSS JOIN (VALUES (1), (2)) slots (slot)
         WHERE pair.batch_id = batch.id AND pair.state = CASE batch.round WHEN 1 THEN 'open' ELSE 'escalated' END
         AND NOT EXISTS (SELECT 1 FROM judging_judgment given
-            WHERE given.pair_id = pair.id AND given.round = batch.round AND given.seat = seats.seat)
+            WHERE given.pair_id = pair.id AND given.round = batch.round AND given.slot = slots.slot)
         AND NOT EXISTS (SELECT 1 FROM judging_assignment held WHERE held.batch_id = batch.id
-            AND held.round = batch.round AND held.seat = seats.seat AND held.state = 'open')
+            AND held.round = batch.round AND held.slot = slots.slot AND held.state = 'open')
         AND NOT EXISTS (SELECT 1 FROM judging_judgment mine
             WHERE mine.pair_id = pair.id AND mine.annotator_id = %(annotator)s)
         AND NOT EXISTS (SELECT 1 FROM judging_flag mine WHERE mine.pair_id = pair.id
@@ -397,7 +397,7 @@ WHERE batch.project_id = %(project)s AND batch.state = 'open' AND NOT batch.is_p
 ORDER BY batch.priority DESC, batch.round DESC, batch.begun DESC, batch.id LIMIT 1"""
 
 REQUESTED_PAIRS = """
-SELECT pair.id, ARRAY(SELECT given.seat FROM judging_judgment given
+SELECT pair.id, ARRAY(SELECT given.slot FROM judging_judgment given
         WHERE given.pair_id = pair.id AND given.round = batch.round),
     EXISTS (SELECT 1 FROM judging_judgment mine WHERE mine.pair_id = pair.id AND mine.annotator_id = %(annotator)s)
     OR EXISTS (SELECT 1 FROM judging_flag mine WHERE mine.pair_id = pair.id AND mine.annotator_id = %(annotator)s
@@ -433,7 +433,7 @@ def pairs_requested(*, batch_id: int, annotator_id: int | None = None) -> list[R
 
 
 def slots_taken(batch_id: int) -> list[int]:
-    """Seats of the batch's present round that are in somebody's hands."""
+    """Slots of the batch's present round that are in somebody's hands."""
     return [slot for (slot,) in sql_rows(SLOTS_TAKEN, {"batch": batch_id})]
 
 

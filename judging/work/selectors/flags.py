@@ -11,13 +11,13 @@ from annotation.models import Moment
 from judging.models import (
     Assignment,
     Flag,
-    GateQuestion,
     GuidelineDraftExample,
     GuidelineExample,
     Judgment,
     KnownPair,
     Pair,
     Recut,
+    ScreeningQuestion,
 )
 from judging.people.selectors import actor_names
 from judging.review.selectors import annotator_numbers, final_grades, last_withdrawals
@@ -102,7 +102,7 @@ def why_bounds_stay(moment: Moment) -> str | None:
         return "Somebody has judged this moment, so its bounds stay. Withdraw the pair instead."
     if KnownPair.objects.filter(moment=moment).exists():
         return "This moment is asked in an exam or a tutorial, so its bounds stay. Withdraw the pair instead."
-    example_models = (GuidelineExample, GuidelineDraftExample, GateQuestion)
+    example_models = (GuidelineExample, GuidelineDraftExample, ScreeningQuestion)
     if any(model.objects.filter(moment=moment).exists() for model in example_models):
         return "This moment is an example in a guideline or a test, so its bounds stay. Withdraw the pair instead."
     pairs = list(Pair.objects.filter(candidate__moment=moment).values_list("pk", flat=True))

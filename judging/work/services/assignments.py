@@ -16,16 +16,16 @@ from core.sql import row_first
 from judging.exceptions import AssignmentIncomplete, GuidelineUnconfirmed, LeaseLost, NotQualified, WarmUpDue
 from judging.guidelines.selectors import policy_in_force
 from judging.models import Assignment, Batch, Policy
-from judging.qualification.services.sittings import WarmUp, warm_up_due
+from judging.qualification.services.exam_attempts import WarmUp, warm_up_due
 from judging.quality.services import gold_batch_for, gold_for, gold_slot
-from judging.work.rules import LEAVING, free_seats, lease_until, shuffled, slot_for, to_be_decided
+from judging.work.rules import LEAVING, free_slots, lease_until, shuffled, slot_for, to_be_decided
 from judging.work.selectors import assignments as selectors
 from judging.work.selectors.assignments import OpenAssignment, batch_to_be_taken
 from judging.work.services.batches import ADVANCE_TASK, flagged_withdraw, slots_count
 
 logger = logging.getLogger(__name__)
 SEEDS = 2**31
-TAKES = 50  # how often to look again when somebody else was faster, or a batch had claimed a seat it has not
+TAKES = 50  # how often to look again when somebody else was faster, or a batch had claimed a slot it has not
 HURRIED = 4  # of these pass over what others are just taking; the rest wait their turn
 LOCKED = "WHERE id = %s FOR UPDATE"
 RUN_OUT = "Your time on this batch has run out; the grades you gave are kept."
@@ -67,7 +67,7 @@ def assignment_take(*, project: Project, annotator: User, now: datetime | None =
 
 def _ready_or_refused(project: Project, annotator: User, now: datetime) -> selectors.Readiness:
     ready = selectors.readiness(project_id=project.pk, annotator_id=annotator.pk, now=now)
-    if ready.standing != Membership.Standing.QUALIFIED:
+    if ready.status != Membership.Status.QUALIFIED:
         raise NotQualified("Only qualified annotators are handed batches; your desk says what comes next for you.")
     if not ready.confirmed:
         raise GuidelineUnconfirmed("The guideline has a version you have not confirmed. Read it, then go on.")
@@ -76,7 +76,7 @@ def _ready_or_refused(project: Project, annotator: User, now: datetime) -> selec
 
 @transaction.atomic
 def assignment_take_of(*, batch: Batch, annotator: User, now: datetime) -> Assignment | None:
-    """A seat of this very batch; None when none is free that the annotator may take."""
+    """A slot of this very batch; None when none is free that the annotator may take."""
     return _slot_take(batch.pk, annotator, policy_in_force(batch.project_id), now)
 
 
@@ -84,7 +84,7 @@ def assignment_take_of(*, batch: Batch, annotator: User, now: datetime) -> Assig
 def _next_batch_take(
     project: Project, annotator: User, policy: Policy, now: datetime, *, hurry: bool
 ) -> Assignment | None:
-    """A seat of the batch whose turn it is; None when there is none, or a faster one has it. ``hurry`` passes over
+    """A slot of the batch whose turn it is; None when there is none, or a faster one has it. ``hurry`` passes over
     batches that somebody else is just taking, so that takers do not queue."""
     batch_id = batch_to_be_taken(project_id=project.pk, annotator_id=annotator.pk, lock=hurry)
     if batch_id is None:
@@ -102,7 +102,7 @@ def _gold_take(project: Project, annotator: User, policy: Policy, now: datetime)
 
 
 def _slot_take(batch_id: int, annotator: User, policy: Policy, now: datetime) -> Assignment | None:
-    """An assignment on the first seat of the batch that fits; what the batch says of its seats is put right."""
+    """An assignment on the first slot of the batch that fits; what the batch says of its slots is put right."""
     batch = row_first(Batch, LOCKED, batch_id)
     if batch is None:
         return None  # a lead has just taken back its being opened
@@ -120,8 +120,8 @@ def _slot_take(batch_id: int, annotator: User, policy: Policy, now: datetime) ->
         batch, annotator, round=batch.round, slot=slot, others=pair_ids, gold=gold, policy=policy, now=now
     )
     batch.begun = True
-    batch.free_seats = len(free_seats(pairs, taken_slots=[*taken_slots, slot]))
-    batch.save(update_fields=["begun", "free_seats"])
+    batch.free_slots = len(free_slots(pairs, taken_slots=[*taken_slots, slot]))
+    batch.save(update_fields=["begun", "free_slots"])
     return assignment
 
 
@@ -141,7 +141,7 @@ def _assign(
         project_id=batch.project_id,
         batch=batch,
         round=round,
-        seat=slot,
+        slot=slot,
         annotator=annotator,
         shuffle_seed=seed,
         pair_ids=shuffled([*others, *gold], seed=seed),

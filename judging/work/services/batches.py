@@ -1,4 +1,4 @@
-"""Batches: opened, decided, extended on the lead's word; their seats, flags and tallies kept right from the rows."""
+"""Batches: opened, decided, extended on the lead's word; their slots, flags and tallies kept right from the rows."""
 
 import logging
 from collections.abc import Iterable, Sequence
@@ -20,7 +20,7 @@ from judging.models import Assignment, Batch, BatchReview, Judgment, JudgmentDay
 from judging.projects.overview import tallies
 from judging.review.selectors import Outlook, outlooks, review_in_words
 from judging.work import rules
-from judging.work.rules import SLOTS, RequestedPair, Suggestion, free_seats
+from judging.work.rules import SLOTS, RequestedPair, Suggestion, free_slots
 from judging.work.selectors.assignments import pairs_requested, slots_taken
 
 logger = logging.getLogger(__name__)
@@ -93,8 +93,8 @@ def batch_advance(*, batch_id: int) -> None:
     if not states & {Pair.State.OPEN, Pair.State.ESCALATED}:
         _batch_close(batch, now=clock.now())
     elif batch.round == 1 and Pair.State.OPEN not in states:
-        batch.round, batch.free_seats, batch.begun = 2, len(SLOTS), False
-        batch.save(update_fields=["round", "free_seats", "begun"])
+        batch.round, batch.free_slots, batch.begun = 2, len(SLOTS), False
+        batch.save(update_fields=["round", "free_slots", "begun"])
         logger.info("batch %s: second round", batch.pk)
     else:
         slots_count(batch)
@@ -120,8 +120,8 @@ def _pairs_decide(batch: Batch) -> None:
 
 
 def _batch_close(batch: Batch, *, now: datetime) -> None:
-    batch.state, batch.done_at, batch.free_seats = Batch.State.DONE, now, 0
-    batch.save(update_fields=["state", "done_at", "free_seats"])
+    batch.state, batch.done_at, batch.free_slots = Batch.State.DONE, now, 0
+    batch.save(update_fields=["state", "done_at", "free_slots"])
     logger.info("batch %s: done", batch.pk)
     policy = policy_in_force(batch.project_id)
     if batch.number == 1 and policy.extend_automatically:
@@ -227,18 +227,18 @@ def batches_sweep() -> None:
         batch=OuterRef("pk"), round=OuterRef("round"), state=Assignment.State.OPEN
     )
     idle = Batch.objects.filter(~Exists(open_assignments), state=Batch.State.OPEN)
-    complete = idle.filter(free_seats=0)
-    in_part = idle.filter(Exists(_pairs_with_both_grades()), free_seats__gt=0, begun=True)
+    complete = idle.filter(free_slots=0)
+    in_part = idle.filter(Exists(_pairs_with_both_grades()), free_slots__gt=0, begun=True)
     for batch_id in [*complete.values_list("pk", flat=True), *in_part.values_list("pk", flat=True)]:
         batch_advance(batch_id=batch_id)
     batches_extend()
 
 
 def _pairs_with_both_grades() -> QuerySet[Pair]:
-    """Pairs of the batch around this that its round asks for, though both seats have graded them."""
+    """Pairs of the batch around this that its round asks for, though both slots have graded them."""
     in_round = Q(batch__round=1, state=Pair.State.OPEN) | Q(batch__round=2, state=Pair.State.ESCALATED)
     by_slot = [
-        Judgment.objects.filter(pair=OuterRef("pk"), round=OuterRef("batch__round"), seat=slot) for slot in SLOTS
+        Judgment.objects.filter(pair=OuterRef("pk"), round=OuterRef("batch__round"), slot=slot) for slot in SLOTS
     ]
     return Pair.objects.filter(in_round, *map(Exists, by_slot), batch=OuterRef("pk"))
 
@@ -254,10 +254,10 @@ def slots_count(
         free = 0
     else:
         pairs = pairs_requested(batch_id=batch.pk) if requested_pairs is None else requested_pairs
-        free = len(free_seats(pairs, taken_slots=slots_taken(batch.pk) if taken_slots is None else taken_slots))
-    if free != batch.free_seats:
-        batch.free_seats = free
-        batch.save(update_fields=["free_seats"])
+        free = len(free_slots(pairs, taken_slots=slots_taken(batch.pk) if taken_slots is None else taken_slots))
+    if free != batch.free_slots:
+        batch.free_slots = free
+        batch.save(update_fields=["free_slots"])
 
 
 def flagged_withdraw(batch: Batch) -> list[RequestedPair]:

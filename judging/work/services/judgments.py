@@ -32,9 +32,9 @@ STALE = "This form does not belong to the pair as it stands. Load the page again
 GIVE = """
 WITH renewed AS (UPDATE judging_assignment SET expires_at = %(until)s
     WHERE id = %(assignment)s AND state = 'open' AND expires_at = %(expires_at)s RETURNING id)
-INSERT INTO judging_judgment (uuid, pair_id, assignment_id, annotator_id, occurrence, round, seat, grade, revision,
+INSERT INTO judging_judgment (uuid, pair_id, assignment_id, annotator_id, occurrence, round, slot, grade, revision,
     position, previous_grade, comment, active_ms, source, guideline_id, policy_id, created_at)
-SELECT %(key)s, pair.id, renewed.id, %(annotator)s, 0, %(round)s, %(seat)s, %(grade)s, 0,
+SELECT %(key)s, pair.id, renewed.id, %(annotator)s, 0, %(round)s, %(slot)s, %(grade)s, 0,
     %(position)s, %(previous)s, %(comment)s, %(active_ms)s, %(source)s, %(guideline)s, %(policy)s, %(now)s
 FROM renewed JOIN judging_pair pair ON pair.id = %(pair)s AND pair.state = %(state)s
 ON CONFLICT DO NOTHING RETURNING id"""
@@ -167,7 +167,7 @@ def _give(
         "annotator": assignment.annotator_id,
         "round": assignment.round,
         "state": pair_view.state,
-        "seat": assignment.seat,
+        "slot": assignment.slot,
         "grade": grade,
         "position": index + 1,
         "previous": _previous_grade(assignment),

@@ -114,7 +114,7 @@ def flags_answer(*, pair: Pair, kind: str, lead: User, words: str = "", of_clip:
             reason=Flag.Reason.BROKEN,
         )
         flags += list(same.exclude(pair=pair).order_by("pk"))
-    answers = [FlagAnswer(flag=flag, kind=kind, words=words[:WORDS], answered_by=lead) for flag in flags]
+    answers = [FlagAnswer(flag=flag, kind=kind, text=words[:WORDS], answered_by=lead) for flag in flags]
     FlagAnswer.objects.bulk_create(answers, ignore_conflicts=True)  # another lead may be answering one just now
     logger.info("flags %s: %s", [flag.pk for flag in flags], kind)
     return flags
@@ -123,9 +123,9 @@ def flags_answer(*, pair: Pair, kind: str, lead: User, words: str = "", of_clip:
 RECUTS = JobKind(
     "judging.tasks.recut_work",
     lambda: Recut.objects.filter(state=Recut.State.WAITING).select_related(
-        "moment__video", "pair__batch__project", "pair__candidate", "asked_by"
+        "moment__video", "pair__batch__project", "pair__candidate", "requested_by"
     ),
-    moved="asked_at",
+    moved="requested_at",
     lock="recut",
     expected=(NotPossible,),
     fail=lambda recut, error: _end(recut, state=Recut.State.FAILED, error=error[:300]),
@@ -147,7 +147,7 @@ def recut_request(*, pair: Pair, lead: User, bounds: tuple[float, float] | None 
     start_s, end_s = bounds or (None, None)
     try:
         with transaction.atomic():
-            recut = Recut.objects.create(pair=row, moment=moment, start_s=start_s, end_s=end_s, asked_by=lead)
+            recut = Recut.objects.create(pair=row, moment=moment, start_s=start_s, end_s=end_s, requested_by=lead)
     except IntegrityError as error:
         raise NotPossibleNow(WAITS) from error
     action = "moment.bounds" if bounds else "moment.recut"
@@ -196,7 +196,7 @@ def _replace(recut: Recut) -> None:
             if why := why_bounds_stay(moment):
                 raise NotPossible(why)
         kind = FlagAnswer.Kind.BOUNDS if recut.sets_bounds else FlagAnswer.Kind.RECUT
-        flags_answer(pair=recut.pair, kind=kind, lead=recut.asked_by, of_clip=True)
+        flags_answer(pair=recut.pair, kind=kind, lead=recut.requested_by, of_clip=True)
         _end(recut, state=Recut.State.DONE)
         preview_replace(moment=moment, preview=clip, **bounds)
 

@@ -26,8 +26,8 @@ from core.forms import KeyForm, SubmitForm
 from core.refusals import refusal_log
 from judging.exceptions import FormStale, GuidelineUnconfirmed, NotAssigned, PairWithdrawn, WarmUpDue
 from judging.guidelines.views import guideline_context
-from judging.models import Assignment, Flag, Sitting
-from judging.qualification.services.sittings import attempt_start, warm_up_is_missing
+from judging.models import Assignment, ExamAttempt, Flag
+from judging.qualification.services.exam_attempts import attempt_start, warm_up_is_missing
 from judging.qualification.views.onboarding import onboarding_of
 from judging.review.selectors import job_running
 from judging.work.forms import FlagForm, GradeForm
@@ -68,8 +68,8 @@ def _next_assignment(request: MemberRequest, project: Project) -> Assignment | H
         messages.info(request, str(error))
         return go_to(request, reverse("judging:guideline", args=[project.uuid]))
     except WarmUpDue:
-        attempt = attempt_start(project=project, annotator=request.user, purpose=Sitting.Purpose.WARM_UP)
-        return go_to(request, reverse("judging:sitting", args=[attempt.uuid]))
+        attempt = attempt_start(project=project, annotator=request.user, purpose=ExamAttempt.Purpose.WARM_UP)
+        return go_to(request, reverse("judging:attempt", args=[attempt.uuid]))
 
 
 @project_page(ANNOTATOR)
@@ -304,7 +304,7 @@ def desk(request: MemberRequest, project: Project) -> HttpResponse:
         "work": selectors.work_done(project=project, annotator=request.user, since=midnight()),
         "more": assignment is None and selectors.work_waits(project_id=project.pk, annotator_id=request.user.pk),
         "job": job_running(project),
-        "way": onboarding_of(project=project, annotator=request.user),
+        "onboarding": onboarding_of(project=project, annotator=request.user),
     }
     part = "#start" if request.htmx else ""
     return render(request, f"judging/work/desk.html{part}", context)
@@ -316,7 +316,7 @@ def own_grades(request: MemberRequest, project: Project) -> HttpResponse:
     ended = request.user.assignments.filter(project=project).exclude(state=Assignment.State.OPEN)
     page = Paginator(ended.select_related("batch__query").order_by("-id"), PER_PAGE).get_page(request.GET.get("page"))
     grades = [(assignment, *selectors.given_in(assignment)) for assignment in page]
-    context = {"page": page, "given": grades, "is_out": request.membership.standing in OUT}
+    context = {"page": page, "given": grades, "is_out": request.membership.status in OUT}
     return render(request, "judging/work/own_grades.html", context)
 
 

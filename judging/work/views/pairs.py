@@ -105,7 +105,7 @@ def _csv_row(row: dict[str, Any]) -> list[object]:
 def _flag_in_words(number: int | None, flag: Flag) -> str:
     words = f"{number}: {flag.get_reason_display()}" + (f" ({flag.comment})" if flag.comment else "")
     if answer := getattr(flag, "answer", None):
-        words += f" > {answer.get_kind_display()}" + (f" ({answer.words})" if answer.words else "")
+        words += f" > {answer.get_kind_display()}" + (f" ({answer.text})" if answer.text else "")
     return words
 
 

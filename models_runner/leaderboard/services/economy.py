@@ -59,7 +59,7 @@ def study_work(*, study_id: int) -> None:
 
 
 def _computed(economy_study: EconomyStudy) -> dict[str, object]:
-    def tell(n_done: int, total: int) -> None:
+    def report_progress(n_done: int, total: int) -> None:
         STUDIES.move(economy_study, done=n_done, total=total)
 
     runs = runs_of(economy_study.release, economy_study.split)
@@ -69,7 +69,7 @@ def _computed(economy_study: EconomyStudy) -> dict[str, object]:
     pairs = [pair for pair in pairs_of(economy_study.release) if pair.query_id in queries]
     counts = Counter(run.name for run in runs)  # of the same name, the beginning of their UUID tells them apart
     names = [run.name if counts[run.name] == 1 else f"{run.name} · {str(run.uuid)[:8]}" for run in runs]
-    return study(tables, judged, pairs, tell=tell) | {"runs": names}
+    return study(tables, judged, pairs, on_progress=report_progress) | {"runs": names}
 
 
 def runs_of(release: Release, split: str) -> list[Run]:

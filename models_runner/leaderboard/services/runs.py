@@ -255,7 +255,7 @@ def run_withdraw(*, run: Run, actor: User, reason: str) -> Run:
 @durable(UPLOADS.task)
 def run_work(*, run_id: int) -> None:
     """Read, check and score an upload; a repeat finds it done. A bad file says why, and touches no other run.
-    UPLOADS_AT_ONCE are worked on, so that the others leave workers and memory free: a message that finds no place goes,
+    UPLOADS_AT_ONCE are worked on, so that the others leave workers and memory free: a message that finds no slot goes,
     and whoever was at work sends for the next."""
     run = None
     with _upload_slot() as free:
@@ -271,7 +271,7 @@ def run_work(*, run_id: int) -> None:
 
 @contextmanager
 def _upload_slot() -> Iterator[bool]:
-    """Whether one of the places for uploads is free; it is taken for the block."""
+    """Whether one of the slots for uploads is free; it is taken for the block."""
     with ExitStack() as locks:
         slots = range(settings.UPLOADS_AT_ONCE)
         yield any(locks.enter_context(only_one("upload-place", slot)) for slot in slots)

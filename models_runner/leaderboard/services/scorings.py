@@ -128,7 +128,7 @@ class Scored:
 
     values: LeaderboardScores
     bounds: Floats  # [C, 2]
-    remarks: tuple[str, ...]
+    warnings: tuple[str, ...]
     n_answered: int
     n_others: int
 
@@ -176,7 +176,7 @@ def scoring_write(scoring: Scoring, result: Scored) -> None:
     row.state, row.error, row.scored_at = State.SCORED, "", timezone.now()
     row.n_queries, row.n_answered = len(result.values.query_ids), result.n_answered
     row.n_others, row.missing = result.n_others, list(result.values.missing)
-    row.remarks = list(result.remarks)
+    row.warnings = list(result.warnings)
     row.save()
     logger.info("run %s scored on release %s", row.run_id, row.release_id)
 

@@ -74,7 +74,7 @@ class Command(MomentJudgeCommand):
         database_runs: list[Run] = []
         for word in words:
             path = Path(word)
-            runs = [] if path.is_file() else _stored(project, word)
+            runs = [] if path.is_file() else _runs_named(project, word)
             if not path.is_file() and not runs:
                 raise CommandError(f"{word} is no file, and no stored run of this project.")
             if set(runs) & set(database_runs) or (not runs and path.name in files):
@@ -96,7 +96,7 @@ class Command(MomentJudgeCommand):
                 self.stdout.write(f"{source.name}: {source.other_queries} queries are not among those pooled for")
 
 
-def _stored(project: Project, word: str) -> list[Run]:
+def _runs_named(project: Project, word: str) -> list[Run]:
     """By UUID; or the runs of that system on the newest release that has any."""
     runs = Run.objects.filter(project=project, state=Run.State.SCORED).select_related("release")
     try:

@@ -77,8 +77,8 @@ class Extractor(Protocol):
 class Outcome:
     """Outcome of an extraction."""
 
-    made: int = 0  # items whose features were made now
-    kept: int = 0  # items whose features were there
+    n_made: int = 0  # items whose features were made now
+    n_present: int = 0  # items whose features were there
     failures: int = 0  # items without features; the first of them with their reasons in ``reasons``
     reasons: dict[str, str] = field(default_factory=dict)
 
@@ -106,10 +106,10 @@ def extract(
     outcome, waiting = Outcome(), iter(items)
     while batch := list(islice(waiting, extractor.batch)):
         new_items = [item for item in batch if item.name not in writer]
-        outcome.kept += len(batch) - len(new_items)
+        outcome.n_present += len(batch) - len(new_items)
         _make(new_items, extractor, writer, outcome)
         if on_progress:
-            on_progress(outcome.made + outcome.kept + outcome.failures, total)
+            on_progress(outcome.n_made + outcome.n_present + outcome.failures, total)
     return outcome
 
 
@@ -119,7 +119,7 @@ def _make(items: list[Any], extractor: Extractor, writer: FeatureWriter, outcome
         try:
             for rows in extractor.rows(items[index:]):
                 writer.add(items[index].name, rows)
-                outcome.made += 1
+                outcome.n_made += 1
                 index += 1
         except ScoringError as error:
             outcome.fail(items[index].name, str(error))

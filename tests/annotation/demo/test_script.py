@@ -29,7 +29,7 @@ def test_the_same_seed_writes_the_same_script_of_which_a_small_one_is_the_beginn
 
 
 def test_forty_episodes_hold_six_shows_and_many_actions(corpus: list[Episode], moments: list[ScriptedMoment]) -> None:
-    assert len({episode.place for episode in corpus}) == 6
+    assert len({episode.location for episode in corpus}) == 6
     assert len({episode.name for episode in corpus}) == 40
     assert len({moment.event.action for moment in moments}) >= 12
 

@@ -53,7 +53,7 @@ class TestInterrupted:
         row.refresh_from_db()
         assert content(row) == undisturbed
         assert len(ranked) == 4 - parts
-        assert row.remark == ""
+        assert row.warning == ""
 
     @pytest.mark.parametrize("step", ["_store", "_finish"])
     def test_killed_while_its_files_are_saved(
@@ -109,7 +109,7 @@ class TestInterrupted:
         train_set_write(train_set_id=row.pk)
         row.refresh_from_db()
         assert len(ranked) == 4
-        assert "was ranked anew" in row.remark
+        assert "was ranked anew" in row.warning
         assert content(row) == content(write_train_set(project))
         assert b"two cats purr" in content(row)[0]
 

@@ -84,7 +84,7 @@ VALUES: dict[str, tuple[dict[str, Any], str]] = {  # beside a good grade and key
     "a key that is no UUID": ({"key": "17"}, "key: Must be a valid UUID."),
     "a number for a key": ({"key": 17}, "key: Must be a valid UUID."),
     "a time below nothing": ({"active_ms": -1}, "active_ms: Ensure this value is greater than or equal to 0."),
-    "a field unknown": ({"seat": 2}, "There is no field 'seat' here."),
+    "a field unknown": ({"slot": 2}, "There is no field 'slot' here."),
     "a long name": ({"x" * 999: 2}, f"There is no field '{'x' * 40}' here."),
     "a long comment": ({"comment": "x" * 2001}, "comment: Ensure this field has no more than 2000 characters."),
     "a comment with a NUL": ({"comment": "a\0b"}, "comment: Null characters are not allowed."),

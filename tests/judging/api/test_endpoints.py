@@ -55,7 +55,7 @@ ELSEWHERE = {"projects"}  # lists the asker's own: test_annotator
 
 
 class Site:
-    """One project with everything a URL can name, and one person for each way of standing to it."""
+    """One project with everything a URL can name, and one person for each relation to it."""
 
     def __init__(self) -> None:
         self.project = self.released = ProjectFactory()
@@ -164,7 +164,7 @@ def test_a_token_goes_before_a_session(site: Site) -> None:
 def test_who_lost_the_role_keeps_no_access(site: Site) -> None:
     """A pair's holder who became a lead is refused: who sees others' grades does not judge."""
     person = site.people["annotator"]
-    Membership.objects.filter(user=person).update(role="lead", number=None, standing="")
+    Membership.objects.filter(user=person).update(role="lead", number=None, status="")
     answers = [refusal(site.request(endpoint, program(person))) for endpoint in HOLDER_ENDPOINTS]
     assert answers == [(403, "not_annotator")] * 3
 

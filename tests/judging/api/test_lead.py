@@ -59,7 +59,7 @@ class TestBatches:
         outcomes = [tuple(row["pair"][name] for name in ("rank", "state", "relevance")) for row in (first, second)]
         assert outcomes == [(1, "escalated", None), (2, "settled", 4)]
         numbers = annotator_numbers(batch.project)
-        grades = [(numbers[j.annotator_id], j.grade) for j in pairs_of(batch)[0].judgments.order_by("seat")]
+        grades = [(numbers[j.annotator_id], j.grade) for j in pairs_of(batch)[0].judgments.order_by("slot")]
         assert [(grade["annotator"], grade["grade"]) for grade in first["grades"]] == grades
         number = numbers[assignment.annotator_id]
         assert first["remarks"] == [{"annotator": number, "flag": "The clip is broken", "words": "black"}]

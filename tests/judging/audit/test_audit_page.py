@@ -196,7 +196,7 @@ def test_what_was_judged_under_which_versions(look: Look, project: Project, clie
     for pair in batch.pairs.all():
         JudgmentFactory(assignment=first, pair=pair)
     policy_publish(project=project, actor=None, lease_minutes=33)
-    JudgmentFactory(assignment=AssignmentFactory(batch=batch, seat=2), grade=1)
+    JudgmentFactory(assignment=AssignmentFactory(batch=batch, slot=2), grade=1)
     JudgmentFactory()  # of another project
     rows = list(csv.DictReader(io.StringIO(look("judging:audit-versions-csv"))))
     counts = [[row[name] for name in ("guideline_version", "policy_version", "judgments", "pairs")] for row in rows]

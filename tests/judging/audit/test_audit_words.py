@@ -20,7 +20,7 @@ OF_NO_PROJECT = {  # nobody's page shows them
 }
 NOT_DONE = {"corpus.discard", "judgments.discard"}  # of files that became no rows
 MADE_OF_PARTS = {
-    *(f"annotator.{status}" for status in Membership.Standing.values),
+    *(f"annotator.{status}" for status in Membership.Status.values),
     *(f"caption.{decision}" for decision in CaptionReview.Decision.values),
     *("batch.extend", "batch.close"),
 }

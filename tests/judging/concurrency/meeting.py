@@ -126,7 +126,7 @@ def state_of(assignment: Assignment) -> str:
 Meet = Callable[..., list[Any]]  # ``overlap`` with the test's monkeypatch: a call site, the first, the second
 CHOSEN = (assignments, "_slot_take")  # the batch whose turn it is, is locked
 LOOKED_FOR = (assignments, "batch_to_be_taken")  # nothing is locked yet
-ABOUT_TO_WRITE = (assignments, "lease_until")  # the last thing before a seat is written
+ABOUT_TO_WRITE = (assignments, "lease_until")  # the last thing before a slot is written
 GRADED = (judgments, "_give")  # allowed, not written yet
 CHANGED = (judgments, "_change")
 ENDING = (assignments, "_end")

@@ -123,7 +123,7 @@ class TestDecide:
     def test_one_batch_twice(self, meet: Meet) -> None:
         batch = BatchFactory()
         for slot, grades in ((1, [0, 2]), (2, [4, 2])):
-            grade(AssignmentFactory(batch=batch, seat=slot), grades)
+            grade(AssignmentFactory(batch=batch, slot=slot), grades)
         Assignment.objects.update(state="finished", ended_at=NOW)
         advance = partial(batches.batch_advance, batch_id=batch.pk)
         assert meet((batches, "_pairs_decide"), advance, advance) == [None, None]
@@ -135,7 +135,7 @@ class TestDecide:
         batch = BatchFactory()
         batch.project.policies.update(extend_automatically=True)
         for slot in (1, 2):
-            grade(AssignmentFactory(batch=batch, seat=slot), [1, 1])
+            grade(AssignmentFactory(batch=batch, slot=slot), [1, 1])
         Assignment.objects.update(state="finished", ended_at=NOW)
         advance = partial(batches.batch_advance, batch_id=batch.pk)
         assert meet((batches, "outlook_of"), advance, advance) == [None, None]

@@ -26,7 +26,7 @@ def test_who_is_suspended_while_they_take_gives_it_back(meet: Meet) -> None:
         return services.annotator_suspend(membership=member, actor=chief, reason="Too fast")
 
     assignment, suspended = meet((Batch, "save"), taking(batch, person), suspending)
-    assert (assignment.state, suspended.standing) == ("open", "suspended")
+    assert (assignment.state, suspended.status) == ("open", "suspended")
     assert Assignment.objects.get().state == Assignment.State.RETURNED
 
 
@@ -39,7 +39,7 @@ def test_who_is_suspended_first_takes_nothing(meet: Meet) -> None:
         return services.annotator_suspend(membership=member, actor=chief, reason="Too fast")
 
     suspended, refused = meet((services, "assignment_return"), suspending, taking(batch, person))
-    assert suspended.standing == "suspended"
+    assert suspended.status == "suspended"
     assert isinstance(refused, NotQualified)
     assert not Assignment.objects.exists()
 

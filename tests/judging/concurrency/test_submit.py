@@ -141,7 +141,7 @@ class TestSubmit:
         assert set(Judgment.objects.values_list("grade", flat=True)) == {1, 4}
 
     def test_a_heartbeat_meets_a_sweep(self, meet: Meet) -> None:
-        """The seat is gone when the heartbeat arrives; it does not bring it back."""
+        """The slot is gone when the heartbeat arrives; it does not bring it back."""
         assignment = AssignmentFactory()
         beat = partial(
             assignments.assignment_renew,

@@ -1,4 +1,4 @@
-"""Two people want a seat, or one person wants two, at the same instant."""
+"""Two people want a slot, or one person wants two, at the same instant."""
 
 from functools import partial
 
@@ -34,7 +34,7 @@ class TestTake:
         people = [annotator(batch.project) for _ in range(2)]
         answers = meet(call_site, *(taking(batch, person) for person in people))
         assert sorted(type(answer).__name__ for answer in answers) == ["Assignment", "NoneType"]
-        assert batch.assignments.filter(seat=2).count() == 1
+        assert batch.assignments.filter(slot=2).count() == 1
 
     @AROUND_THE_CHOICE
     def test_two_people_and_two_slots_of_one_batch(self, meet: Meet, call_site: CallSite) -> None:
@@ -43,7 +43,7 @@ class TestTake:
         people = [annotator(batch.project) for _ in range(2)]
         answers = meet(call_site, *(taking(batch, person) for person in people))
         assert {(answer.annotator, answer.batch) for answer in answers} == {(person, batch) for person in people}
-        assert {answer.seat for answer in answers} == {1, 2}
+        assert {answer.slot for answer in answers} == {1, 2}
 
     def test_two_people_and_two_batches_and_neither_waits(self, meet: Meet) -> None:
         """While the first is just taking the one that is due, the second takes the next and has ended before."""
@@ -84,31 +84,31 @@ class TestTake:
 
     @pytest.mark.parametrize("n", [4, 12])
     def test_as_many_people_as_slots(self, n: int) -> None:
-        """All at once: everybody gets one, no seat twice."""
+        """All at once: everybody gets one, no slot twice."""
         batch = BatchFactory()
         all_batches = [batch, *(BatchFactory(query__project=batch.project) for _ in range(n // 2 - 1))]
         answers = rush([taking(batch, annotator(batch.project)) for _ in range(n)])
-        slots = [(answer.batch_id, answer.seat) for answer in answers if answer]
+        slots = [(answer.batch_id, answer.slot) for answer in answers if answer]
         assert sorted(slots) == sorted((row.pk, slot) for row in all_batches for slot in (1, 2))
 
     def test_more_people_than_slots(self) -> None:
         batch = BatchFactory()
         other = BatchFactory(query__project=batch.project)
         answers = rush([taking(batch, annotator(batch.project)) for _ in range(8)])
-        slots = [(answer.batch_id, answer.seat) for answer in answers if answer]
+        slots = [(answer.batch_id, answer.slot) for answer in answers if answer]
         assert sorted(slots) == [(row.pk, slot) for row in (batch, other) for slot in (1, 2)]
 
     def test_a_take_meets_the_decision_of_its_batch(self, meet: Meet) -> None:
-        """The first round ends while somebody asks: they get a seat of the second, or nothing, never of the first."""
+        """The first round ends while somebody asks: they get a slot of the second, or nothing, never of the first."""
         batch = BatchFactory(pairs=1)
         judge(batch, [0])
         judge(batch, [4])
-        Batch.objects.update(free_seats=1)  # as if not put right yet
+        Batch.objects.update(free_slots=1)  # as if not put right yet
         advance = partial(batches.batch_advance, batch_id=batch.pk)
         _, assignment = meet((batches, "_pairs_decide"), advance, taking(batch, annotator(batch.project)))
-        assert (assignment.round, assignment.seat) == (2, 1)
+        assert (assignment.round, assignment.slot) == (2, 1)
         batch.refresh_from_db()
-        assert (batch.round, batch.free_seats, batch.begun) == (2, 1, True)
+        assert (batch.round, batch.free_slots, batch.begun) == (2, 1, True)
 
     def test_the_decision_meets_a_take(self, meet: Meet) -> None:
         batch = BatchFactory(pairs=2)
@@ -116,7 +116,7 @@ class TestTake:
         advance = partial(batches.batch_advance, batch_id=batch.pk)
         assignment, _ = meet(ABOUT_TO_WRITE, taking(batch, annotator(batch.project)), advance)
         batch.refresh_from_db()
-        assert (assignment.round, assignment.seat, batch.round, batch.free_seats) == (1, 2, 1, 0)
+        assert (assignment.round, assignment.slot, batch.round, batch.free_slots) == (1, 2, 1, 0)
 
     def test_a_slot_given_back_meets_a_take(self, meet: Meet) -> None:
         batch = BatchFactory()
@@ -126,5 +126,5 @@ class TestTake:
         returned, _ = meet(ENDED, partial(give_back, assignment), taking(batch, person))
         assert returned is True
         next_assignment = assignments.assignment_take(project=batch.project, annotator=person, now=NOW)
-        assert next_assignment is not None and (next_assignment.batch, next_assignment.seat) == (batch, assignment.seat)
+        assert next_assignment is not None and (next_assignment.batch, next_assignment.slot) == (batch, assignment.slot)
         Rows(batch.project_id).check()

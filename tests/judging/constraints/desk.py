@@ -6,10 +6,10 @@ from judging.models import FlagAnswer, JudgmentDay, Recut, ReviewUndone
 from tests.factories import (
     NOW,
     BatchFactory,
+    ExamGradeFactory,
     FlagFactory,
     JudgmentFactory,
     ProjectFactory,
-    SittingGradeFactory,
     UserFactory,
 )
 from tests.judging.constraints.writes import More, Refused, again, change, deletion, maker, twice
@@ -27,7 +27,7 @@ judgment_day = maker(JudgmentDay, day=date(2026, 1, 1), **COUNTS)
 def recut(**values: object) -> Recut:
     pair = values.pop("pair", None) or BatchFactory(pairs=1).pairs.get()
     moment = pair.candidate.moment  # type: ignore[attr-defined]
-    return Recut.objects.create(pair=pair, moment=moment, asked_by=UserFactory(), **values)
+    return Recut.objects.create(pair=pair, moment=moment, requested_by=UserFactory(), **values)
 
 
 def moment_judged() -> object:
@@ -35,13 +35,13 @@ def moment_judged() -> object:
 
 
 def moment_of_an_exam() -> object:
-    return SittingGradeFactory().known_pair.moment
+    return ExamGradeFactory().known_pair.moment
 
 
 REFUSED: Refused = {
     "batch_awaits_review_when_done": change(BatchFactory, awaits_review=True),
     "flag_answer_is_known": change(flag_answer, kind="ignored"),
-    "flag_answer_says_why": change(flag_answer, words=""),
+    "flag_answer_says_why": change(flag_answer, text=""),
     "recut_waits_once_per_moment": twice(recut, "pair"),
     "recut_names_both_bounds_or_none": change(recut, start_s=1.0),
     "recut_ended_has_its_time": change(recut, state="done"),
@@ -52,7 +52,7 @@ MORE: More = {
     "recut_names_both_bounds_or_none": {"a recut ends after it starts": change(recut, start_s=2.0, end_s=2.0)},
     "recut_ended_has_its_time": {"a recut that waits has no end": change(recut, ended_at=NOW)},
     "are kept as they are": {
-        "an answer stays": change(flag_answer, words="It does not."),
+        "an answer stays": change(flag_answer, text="It does not."),
         "an answer is not deleted": deletion(flag_answer),
         "what was taken back stays known": change(review_undone, reason="none"),
         "what was taken back is not deleted": deletion(review_undone),

@@ -1,69 +1,71 @@
-"""Pairs of known truth, exams, sittings and their grades."""
+"""Pairs of known truth, exams, exam attempts and their grades."""
 
 from collections.abc import Callable
 from decimal import Decimal
 from functools import partial
 from typing import Any
 
-from judging.models import Exam, KnownPair, Sitting, SittingGrade
+from judging.models import Exam, ExamAttempt, ExamGrade, KnownPair
 from tests.factories import (
     NOW,
+    ExamAttemptFactory,
     ExamFactory,
+    ExamGradeFactory,
     KnownPairFactory,
     ProjectFactory,
     QueryFactory,
-    SittingFactory,
-    SittingGradeFactory,
     annotator,
 )
 from tests.judging.constraints.writes import More, Prepare, Refused, Write, adding, change, deletion, twice
 
 
 def graded_again() -> Write:
-    """A second grade of the same attempt; the other rule about first grades is out of the way for a later attempt."""
+    """A second grade of the same attempt; the other rule about first grades is out of the way for a later try."""
     first = later_grade()
-    return lambda: SittingGradeFactory(sitting=first.sitting, attempt=1)
+    return lambda: ExamGradeFactory(exam_attempt=first.exam_attempt, try_number=1)
 
 
 def first_grade_again() -> Write:
-    """In another sitting."""
-    first = SittingGradeFactory()
-    Sitting.objects.filter(pk=first.sitting_id).update(state="missed", ended_at=NOW)
-    again = SittingFactory(exam=first.sitting.exam, annotator=first.annotator, known_ids=first.sitting.known_ids)
-    return lambda: SittingGradeFactory(sitting=again)
+    """In another exam attempt."""
+    first = ExamGradeFactory()
+    ExamAttempt.objects.filter(pk=first.exam_attempt_id).update(state="missed", ended_at=NOW)
+    again = ExamAttemptFactory(
+        exam=first.exam_attempt.exam, annotator=first.annotator, known_ids=first.exam_attempt.known_ids
+    )
+    return lambda: ExamGradeFactory(exam_attempt=again)
 
 
-def later_grade() -> SittingGrade:
-    first = SittingGradeFactory()
-    Sitting.objects.filter(pk=first.sitting_id).update(state="feedback")
-    return SittingGradeFactory(sitting=first.sitting, attempt=1)  # type: ignore[no-any-return]
+def later_grade() -> ExamGrade:
+    first = ExamGradeFactory()
+    ExamAttempt.objects.filter(pk=first.exam_attempt_id).update(state="feedback")
+    return ExamGradeFactory(exam_attempt=first.exam_attempt, try_number=1)  # type: ignore[no-any-return]
 
 
 def unrequested_grade(**other: Callable[[Any], object]) -> Prepare:
     """A grade that differs from what the attempt asks for."""
 
     def prepare() -> Write:
-        attempt = SittingFactory()
+        attempt = ExamAttemptFactory()
         values = {name: value(attempt) for name, value in other.items()}
-        return lambda: SittingGradeFactory(sitting=attempt, **values)
+        return lambda: ExamGradeFactory(exam_attempt=attempt, **values)
 
     return prepare
 
 
-def grade_in_state(state: str, *, attempt: int = 0, exam: str = "open") -> Prepare:
+def grade_in_state(state: str, *, try_number: int = 0, exam: str = "open") -> Prepare:
     def prepare() -> Write:
         ended = NOW if state in ("done", "missed") else None
-        exam_attempt = SittingFactory(state=state, ended_at=ended)
+        exam_attempt = ExamAttemptFactory(state=state, ended_at=ended)
         Exam.objects.filter(pk=exam_attempt.exam_id).update(state=exam, closed_at=NOW if exam == "closed" else None)
-        return lambda: SittingGradeFactory(sitting=exam_attempt, attempt=attempt)
+        return lambda: ExamGradeFactory(exam_attempt=exam_attempt, try_number=try_number)
 
     return prepare
 
 
 def changed_after_handing_in() -> Write:
-    attempt_grade = SittingGradeFactory()
-    Sitting.objects.filter(pk=attempt_grade.sitting_id).update(state="waiting")
-    return lambda: SittingGrade.objects.filter(pk=attempt_grade.pk).update(grade=0)
+    attempt_grade = ExamGradeFactory()
+    ExamAttempt.objects.filter(pk=attempt_grade.exam_attempt_id).update(state="waiting")
+    return lambda: ExamGrade.objects.filter(pk=attempt_grade.pk).update(grade=0)
 
 
 def anchor_after(state: str, /, **exam: object) -> Prepare:
@@ -72,7 +74,7 @@ def anchor_after(state: str, /, **exam: object) -> Prepare:
     def prepare() -> Write:
         pair = KnownPairFactory()
         ended = NOW if state in ("done", "missed") else None
-        SittingFactory(exam=pair.exam, known_ids=[pair.pk], state=state, ended_at=ended)
+        ExamAttemptFactory(exam=pair.exam, known_ids=[pair.pk], state=state, ended_at=ended)
         Exam.objects.filter(pk=pair.exam_id).update(**exam)
         return lambda: KnownPair.objects.filter(pk=pair.pk).update(anchor=2)
 
@@ -80,7 +82,7 @@ def anchor_after(state: str, /, **exam: object) -> Prepare:
 
 
 closed_exam = partial(ExamFactory, state="closed", closed_at=NOW)
-closed_attempt = partial(SittingFactory, state="done", ended_at=NOW)
+closed_attempt = partial(ExamAttemptFactory, state="done", ended_at=NOW)
 known_truth = partial(KnownPairFactory, truth=Decimal("2.5"))
 REFUSED: Refused = {
     "exam_number_once_per_project": twice(closed_exam, "project", "number"),
@@ -93,16 +95,16 @@ REFUSED: Refused = {
     "known_pair_truth_is_a_median": change(KnownPairFactory, truth=Decimal("2.4")),
     "known_pair_says_where_its_truth_is_from": change(KnownPairFactory, source="settled", truth=2),
     "known_pair_of_the_tutorial_has_its_truth": change(KnownPairFactory, tutorial_position=1),
-    "sitting_one_at_a_time": twice(SittingFactory, "exam", "annotator"),
-    "sitting_of_an_exam_names_it": change(SittingFactory, exam=None),
-    "sitting_asks_for_something": change(SittingFactory, known_ids=[]),
-    "sitting_ended_has_its_time": change(SittingFactory, state="done"),
-    "sitting_counted_by_a_lead_was_missed": change(closed_attempt, missed_counts=True),
-    "sitting_left_out_was_closed": change(SittingFactory, left_out=True),
-    "sitting_shown_before_is_a_part_of_it": change(SittingFactory, known_ids=[1, 2], shown_before=3),
-    "sitting_grade_once_per_pair_and_attempt": graded_again,
-    "sitting_grade_first_once_per_annotator": first_grade_again,
-    "sitting_grade_from_0_to_4": change(SittingGradeFactory, grade=5),
+    "exam_attempt_one_at_a_time": twice(ExamAttemptFactory, "exam", "annotator"),
+    "exam_attempt_of_an_exam_names_it": change(ExamAttemptFactory, exam=None),
+    "exam_attempt_asks_for_something": change(ExamAttemptFactory, known_ids=[]),
+    "exam_attempt_ended_has_its_time": change(ExamAttemptFactory, state="done"),
+    "exam_attempt_counted_by_a_lead_was_missed": change(closed_attempt, missed_counts=True),
+    "exam_attempt_left_out_was_closed": change(ExamAttemptFactory, left_out=True),
+    "exam_attempt_shown_before_is_a_part_of_it": change(ExamAttemptFactory, known_ids=[1, 2], shown_before=3),
+    "exam_grade_once_per_pair_and_try": graded_again,
+    "exam_grade_first_once_per_annotator": first_grade_again,
+    "exam_grade_from_0_to_4": change(ExamGradeFactory, grade=5),
 }
 MORE: More = {
     "exam_one_at_a_time": {
@@ -112,11 +114,11 @@ MORE: More = {
     "known_pair_anchor_is_a_grade_in_an_exam": {
         "a tutorial has no anchor": change(KnownPairFactory, anchor=2, source="lead", exam=None)
     },
-    "sitting_counted_by_a_lead_was_missed": {
-        "an attempt that is open does not count": change(SittingFactory, missed_counts=True)
+    "exam_attempt_counted_by_a_lead_was_missed": {
+        "an attempt that is open does not count": change(ExamAttemptFactory, missed_counts=True)
     },
-    "sitting_of_an_exam_names_it": {"a tutorial is of no exam": change(SittingFactory, purpose="tutorial")},
-    "sitting_ended_has_its_time": {"an attempt that goes on has no end": change(SittingFactory, ended_at=NOW)},
+    "exam_attempt_of_an_exam_names_it": {"a tutorial is of no exam": change(ExamAttemptFactory, purpose="tutorial")},
+    "exam_attempt_ended_has_its_time": {"an attempt that goes on has no end": change(ExamAttemptFactory, ended_at=NOW)},
     "known_pair_truth_is_a_median": {"no truth above 4": change(KnownPairFactory, truth=Decimal("4.5"))},
     "comes before anybody hands in": {
         "no anchor once somebody has handed in": anchor_after("waiting"),
@@ -127,11 +129,11 @@ MORE: More = {
     },
     "does not ask for known pair": {
         "no first grade in an attempt that was handed in": grade_in_state("waiting"),
-        "no first grade in a missed sitting": grade_in_state("missed"),
+        "no first grade in a missed exam attempt": grade_in_state("missed"),
         "no first grade in a feedback round": grade_in_state("feedback"),
         "no first grade once the exam is closed": grade_in_state("open", exam="closed"),
-        "no later grade before feedback": grade_in_state("open", attempt=1),
-        "no later grade once all is done": grade_in_state("done", attempt=1),
+        "no later grade before feedback": grade_in_state("open", try_number=1),
+        "no later grade once all is done": grade_in_state("done", try_number=1),
         "no grade in an attempt of somebody else": unrequested_grade(
             annotator=lambda attempt: annotator(attempt.project)
         ),
@@ -140,9 +142,9 @@ MORE: More = {
         ),
         "no grade for a known pair in another place": unrequested_grade(position=lambda attempt: 2),
         "first grades are final once handed in": changed_after_handing_in,
-        "a grade of an attempt keeps its attempt": change(SittingGradeFactory, attempt=1),
+        "a grade of an attempt keeps its try": change(ExamGradeFactory, try_number=1),
     },
-    "are kept as they are": {"grades of an attempt stay": deletion(SittingGradeFactory)},
+    "are kept as they are": {"grades of an attempt stay": deletion(ExamGradeFactory)},
     "is final": {
         "a truth is final": change(known_truth, truth=3),
         "a truth is not taken back": change(known_truth, truth=None),
@@ -152,5 +154,5 @@ MORE: More = {
 }
 TRIGGERS = {
     *("known_pair_anchor_is_beforehand", "known_pair_truth_is_final"),
-    *("sitting_grade_is_asked_for", "sitting_grade_is_kept"),
+    *("exam_grade_is_asked_for", "exam_grade_is_kept"),
 }

@@ -7,7 +7,7 @@ from tests.factories import NOW, AssignmentFactory, BatchFactory, JudgmentFactor
 from tests.judging.constraints.writes import More, Prepare, Refused, Write, adding, again, change, deletion, maker
 
 judgment_change = maker(JudgmentChange, judgment=JudgmentFactory, from_grade=1, to_grade=2)
-CHANGES = {"round": 2, "seat": 2, "position": 2, "previous_grade": 1, "source": "simulated"}
+CHANGES = {"round": 2, "slot": 2, "position": 2, "previous_grade": 1, "source": "simulated"}
 STATES = ("finished", "lapsed", "returned")
 
 
@@ -40,14 +40,14 @@ def pair_of_batch() -> Pair:
 def same_person_again() -> Write:
     pair = pair_of_batch()
     first = judgment_on(pair)
-    return lambda: judgment_on(pair, annotator=first.annotator, seat=2)
+    return lambda: judgment_on(pair, annotator=first.annotator, slot=2)
 
 
 def three_of_one_round() -> Write:
     pair = pair_of_batch()
-    judgment_on(pair, seat=1)
-    judgment_on(pair, seat=2)
-    return lambda: judgment_on(pair, seat=2)
+    judgment_on(pair, slot=1)
+    judgment_on(pair, slot=2)
+    return lambda: judgment_on(pair, slot=2)
 
 
 def flag(**values: object) -> Flag:
@@ -79,14 +79,14 @@ def same_without_assignment() -> Write:
     assignment = AssignmentFactory()
     values = {"annotator": assignment.annotator, "pair": assignment.batch.pairs.first(), "position": 1}
     in_force = {"guideline": assignment.project.guidelines.get(), "policy": assignment.project.policies.get()}
-    row = {"assignment": None, "round": 1, "seat": 1, "grade": 1, "source": "person", **values, **in_force}
+    row = {"assignment": None, "round": 1, "slot": 1, "grade": 1, "source": "person", **values, **in_force}
     return partial(Judgment.objects.create, **row)
 
 
 def imported_judgment() -> Judgment:
     pair = pair_of_batch()
     person = MembershipFactory(project=pair.batch.project).user
-    return Judgment.objects.create(pair=pair, annotator=person, round=1, seat=1, grade=1, source="imported")
+    return Judgment.objects.create(pair=pair, annotator=person, round=1, slot=1, grade=1, source="imported")
 
 
 def flag_taken_back_after_the_end() -> Write:
@@ -99,7 +99,7 @@ REFUSED: Refused = {
     "judgment_once_per_pair_and_annotator": same_person_again,
     "judgment_two_per_pair_and_round": three_of_one_round,
     "judgment_grade_from_0_to_4": change(JudgmentFactory, grade=5),
-    "judgment_seat_is_1_or_2": change(JudgmentFactory, seat=3),
+    "judgment_slot_is_1_or_2": change(JudgmentFactory, slot=3),
     "judgment_round_is_1_or_2": change(JudgmentFactory, round=3),
     "judgment_given_under_an_assignment_unless_imported": change(JudgmentFactory, assignment=None),
     "judgment_origin_of_the_imported": change(JudgmentFactory, origin="person"),
@@ -124,7 +124,7 @@ MORE: More = {
             for state in STATES
         },
         "no grade in somebody else's name": adding(JudgmentFactory, annotator=somebody),
-        "no grade at another seat": adding(JudgmentFactory, assignment=AssignmentFactory, seat=2),
+        "no grade at another slot": adding(JudgmentFactory, assignment=AssignmentFactory, slot=2),
         "no grade in another round": adding(JudgmentFactory, assignment=AssignmentFactory, round=2),
         "no grade in another place": adding(JudgmentFactory, assignment=AssignmentFactory, position=2),
         "no grade beyond the last place": adding(JudgmentFactory, assignment=AssignmentFactory, position=3),

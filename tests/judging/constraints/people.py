@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from django.utils import timezone
 
-from accounts.models import AccessToken, Identity, StandingChange, Throttle
+from accounts.models import AccessToken, Identity, StatusChange, Throttle
 from judging.models import Invitation
 from tests.factories import NOW, MembershipFactory, ProjectFactory, UserFactory
 from tests.judging.constraints.writes import More, Refused, adding, again, change, deletion, maker
@@ -24,7 +24,7 @@ def in_two_weeks() -> datetime:
 token = maker(AccessToken, user=UserFactory, name="a token", digest=digest, scopes=["read"])
 throttle = maker(Throttle, kind="registration", digest="0" * 64)
 invitation = maker(Invitation, project=ProjectFactory, digest=digest, expires_at=in_two_weeks)
-status_change = maker(StandingChange, membership=MembershipFactory, to_standing="qualified")
+status_change = maker(StatusChange, membership=MembershipFactory, to_status="qualified")
 leading = partial(MembershipFactory, role="lead")
 
 
@@ -40,10 +40,10 @@ REFUSED: Refused = {
         user=lambda: MembershipFactory().user,
     ),
     "membership_number_once_per_project": again(MembershipFactory, project=ProjectFactory, number=5),
-    "membership_number_for_annotators_only": change(MembershipFactory, role="lead", standing=""),
-    "membership_role_is_known": change(MembershipFactory, role="owner", number=None, standing=""),
-    "membership_standing_for_annotators_only": change(MembershipFactory, standing=""),
-    "standing_change_is_one": change(status_change, from_standing="qualified"),
+    "membership_number_for_annotators_only": change(MembershipFactory, role="lead", status=""),
+    "membership_role_is_known": change(MembershipFactory, role="owner", number=None, status=""),
+    "membership_status_for_annotators_only": change(MembershipFactory, status=""),
+    "status_change_is_one": change(status_change, from_status="qualified"),
     "identity_email_of_one_account": lambda: (
         lambda: [Identity.objects.create(user=UserFactory(), email=email) for email in ("a@b.org", "A@b.org")]
     ),
@@ -61,13 +61,13 @@ REFUSED: Refused = {
 MORE: More = {
     "access_token_has_known_scopes": {"a token may do something": change(token, scopes=[])},
     "membership_number_for_annotators_only": {"an annotator has a number": change(MembershipFactory, number=None)},
-    "membership_standing_for_annotators_only": {"a lead has no standing": change(leading, standing="qualified")},
+    "membership_status_for_annotators_only": {"a lead has no status": change(leading, status="qualified")},
     "invitation_accepted_by_somebody": {
         "an invitation is accepted or revoked, not both": lambda: partial(accept_and_revoke, invitation())
     },
     "append-only": {
-        "standing changes do not change": change(status_change, reason="another"),
-        "standing changes stay": deletion(status_change),
+        "status changes do not change": change(status_change, reason="another"),
+        "status changes stay": deletion(status_change),
     },
 }
-TRIGGERS = {"standing_change_is_append_only"}
+TRIGGERS = {"status_change_is_append_only"}

@@ -1,32 +1,38 @@
 """Leads' settings, annotators' confirmations: versions, examples, screening, policy numbers."""
 
 from judging.guidelines.services import draft_open
-from judging.models import GateAttempt, GateQuestion, GuidelineConfirmation, GuidelineDraftExample, GuidelineExample
+from judging.models import (
+    GuidelineConfirmation,
+    GuidelineDraftExample,
+    GuidelineExample,
+    ScreeningAttempt,
+    ScreeningQuestion,
+)
 from tests.factories import NOW, MembershipFactory, MomentFactory, ProjectFactory, annotator
 from tests.judging.constraints.policies import example, first_guideline, policy
 from tests.judging.constraints.writes import More, Prepare, Refused, Write, again, change, deletion, maker, twice
 from tests.judging.settings import screening_attempt, screening_question
 
 
-def question() -> GateQuestion:
+def question() -> ScreeningQuestion:
     return screening_question(ProjectFactory())
 
 
-def attempt() -> GateAttempt:
+def attempt() -> ScreeningAttempt:
     row = question()
     return screening_attempt(annotator(row.project), [row])
 
 
 def two_open_attempts() -> Write:
     first = attempt()
-    return lambda: GateAttempt.objects.create(
-        project=first.project, annotator=first.annotator, asked=first.asked, passing=1
+    return lambda: ScreeningAttempt.objects.create(
+        project=first.project, annotator=first.annotator, questions=first.asked, passing=1
     )
 
 
-def answered_attempt() -> GateAttempt:
+def answered_attempt() -> ScreeningAttempt:
     row = attempt()
-    GateAttempt.objects.filter(pk=row.pk).update(answers=[0], score=1, answered_at=NOW)
+    ScreeningAttempt.objects.filter(pk=row.pk).update(answers=[0], score=1, answered_at=NOW)
     return row
 
 
@@ -57,7 +63,7 @@ def options(texts: object, correct: int = 0) -> Prepare:
 
 draft_example = maker(GuidelineDraftExample, draft=draft, grade=1, query_text="q", moment=MomentFactory)
 REFUSED: Refused = {
-    "policy_gate_can_be_passed": change(policy, gate_passing=13),
+    "policy_screening_can_be_passed": change(policy, screening_passing=13),
     "policy_exam_can_be_passed": change(policy, exam_kappa=1.1),
     "policy_exam_conditions_are_bounds": change(policy, exam_levels=6),
     "policy_gold_is_the_lesser_part": change(policy, gold_percent=51),
@@ -66,14 +72,14 @@ REFUSED: Refused = {
     "guideline_confirmation_once_per_annotator": twice(confirmation, "guideline", "annotator"),
     "guideline_draft_example_once_per_grade": again(draft_example, draft=draft),
     "guideline_draft_example_grade_from_0_to_4": change(draft_example, grade=5),
-    "gate_question_says_something": change(question, description=""),
-    "gate_question_has_2_to_6_options": options(["only"]),
-    "gate_question_has_a_right_option": change(question, correct=3),
-    "gate_attempt_one_at_a_time": two_open_attempts,
-    "gate_attempt_answered_has_its_score": change(attempt, score=1),
+    "screening_question_says_something": change(question, description=""),
+    "screening_question_has_2_to_6_options": options(["only"]),
+    "screening_question_has_a_right_option": change(question, correct=3),
+    "screening_attempt_one_at_a_time": two_open_attempts,
+    "screening_attempt_answered_has_its_score": change(attempt, score=1),
 }
 MORE: More = {
-    "gate_question_has_2_to_6_options": {
+    "screening_question_has_2_to_6_options": {
         "nobody is asked among seven options": options(list("abcdefg")),
         "an option says something": options(["a", ""]),
         "an option is a text": options(["a", 2]),
@@ -85,13 +91,15 @@ MORE: More = {
         "at least one level is told apart": change(policy, exam_levels=0),
     },
     "policy_exam_can_be_passed": {"the kappa of the pass rule is a known one": change(policy, exam_weights="cubic")},
-    "policy_gate_can_be_passed": {"a gate asks something": change(policy, gate_questions=0, gate_passing=0)},
+    "policy_screening_can_be_passed": {
+        "a screening test asks something": change(policy, screening_questions=0, screening_passing=0)
+    },
     "policy_pay_is_an_amount": {"a currency has three letters": change(policy, pay_currency="S$")},
     "are kept as they are": {
         "a published guideline does not change": change(first_guideline, body="other"),
         "a published guideline stays": deletion(first_guideline),
         "a confirmation stays": deletion(confirmation),
-        "attempts at the gate stay": deletion(attempt),
+        "attempts at the screening test stay": deletion(attempt),
     },
     "stay as they are": {
         "examples of a confirmed guideline do not change": change(confirmed_example, grade=0),
@@ -99,11 +107,11 @@ MORE: More = {
         "a confirmed guideline gets no example": example_of_a_confirmed_version,
     },
     "stays what it was": {
-        "answers at the gate are final": change(answered_attempt, score=0),
-        "what was asked at the gate stays": change(attempt, asked=[]),
+        "answers at the screening test are final": change(answered_attempt, score=0),
+        "what was asked at the screening test stays": change(attempt, questions=[]),
     },
 }
 TRIGGERS = {
-    *("gate_attempt_is_kept", "gate_attempt_stays", "guideline_confirmation_is_kept"),
+    *("screening_attempt_is_kept", "screening_attempt_stays", "guideline_confirmation_is_kept"),
     *("guideline_example_is_kept", "guideline_is_kept"),
 }

@@ -20,7 +20,7 @@ from judging.guidelines.services import (
     guideline_publish,
     policy_publish,
 )
-from judging.models import GateAttempt, GuidelineConfirmation, GuidelineDraft
+from judging.models import GuidelineConfirmation, GuidelineDraft, ScreeningAttempt
 from judging.work.selectors.assignments import readiness
 from tests.factories import NOW, MembershipFactory, MomentFactory, annotator, lead
 from tests.judging.settings import screening_attempt, screening_question
@@ -99,20 +99,20 @@ class TestConfirmation:
 
     def test_the_test_before_the_training_comes_first(self, project: Project) -> None:
         question = screening_question(project)
-        policy_publish(project=project, actor=None, gate_is_open=True, gate_questions=1, gate_passing=1)
-        person = MembershipFactory(project=project, standing="candidate", confirmed=False).user
+        policy_publish(project=project, actor=None, screening_is_open=True, screening_questions=1, screening_passing=1)
+        person = MembershipFactory(project=project, status="candidate", confirmed=False).user
         with pytest.raises(NotPossible, match="multiple-choice test"):
             guideline_confirm(project=project, annotator=person, version=1)
         assert not GuidelineConfirmation.objects.filter(annotator=person).exists()
         attempt = screening_attempt(person, [question])
-        GateAttempt.objects.filter(pk=attempt.pk).update(answers=[0], score=1, answered_at=NOW)
+        ScreeningAttempt.objects.filter(pk=attempt.pk).update(answers=[0], score=1, answered_at=NOW)
         guideline_confirm(project=project, annotator=person, version=1)
         assert GuidelineConfirmation.objects.filter(annotator=person).exists()
 
     def test_it_takes_a_newcomer_on(self, project: Project) -> None:
-        member = MembershipFactory(project=project, standing="training")
+        member = MembershipFactory(project=project, status="training")
         guideline_confirm(project=project, annotator=member.user, version=1)
-        assert Membership.objects.get(pk=member.pk).standing == "exam"
+        assert Membership.objects.get(pk=member.pk).status == "exam"
 
     def test_what_is_new_since_the_version_confirmed(self, client: Client, project: Project) -> None:
         client.force_login(annotator(project))

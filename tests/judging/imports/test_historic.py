@@ -66,13 +66,13 @@ class TestByHand:
         ]
         assert [row[0] for row in rows] == [0, 1, 2, 3, 20, 21, 45]
         numbers = dict(Membership.objects.values_list("user", "number"))
-        judgments = Judgment.objects.filter(pair__source_id=1).order_by("round", "seat")
+        judgments = Judgment.objects.filter(pair__source_id=1).order_by("round", "slot")
         assert {j.source for j in judgments} == {"imported"}
-        assert [(numbers[j.annotator_id], j.round, j.seat, j.grade) for j in judgments] == [
+        assert [(numbers[j.annotator_id], j.round, j.slot, j.grade) for j in judgments] == [
             *((7, 1, 1, 0), (8, 1, 2, 4)),
             *((9, 2, 1, 1), (10, 2, 2, 2)),
         ]
-        twice = Judgment.objects.filter(pair__source_id=3).order_by("seat")
+        twice = Judgment.objects.filter(pair__source_id=3).order_by("slot")
         assert [(numbers[j.annotator_id], j.occurrence) for j in twice] == [(7, 0), (7, 1)]
         queries = Query.objects.order_by("number").values_list("number", "is_placeholder")
         assert list(queries) == [(0, True), (1, True), (2, True)]

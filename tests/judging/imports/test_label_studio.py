@@ -225,8 +225,8 @@ def import_both_formats(tmp_path: Path, pairs: int | None) -> tuple[dict[str, An
 
 
 def judged(project: str) -> list[tuple[Any, ...]]:
-    fields = ("pair__source_id", "pair__state", "pair__relevance", "round", "seat", "grade", "occurrence")
-    judgments = Judgment.objects.filter(pair__batch__project__name=project).order_by("pair__source_id", "round", "seat")
+    fields = ("pair__source_id", "pair__state", "pair__relevance", "round", "slot", "grade", "occurrence")
+    judgments = Judgment.objects.filter(pair__batch__project__name=project).order_by("pair__source_id", "round", "slot")
     numbers = dict(Membership.objects.filter(project__name=project).values_list("user", "number"))
     return [(*row, numbers[who]) for *row, who in judgments.values_list(*fields, "annotator")]
 

@@ -137,7 +137,7 @@ def test_states_relevance_and_grades_are_those_released_and_nobody_has_a_name(
     assert new_project.release_words.licence == "CC BY 4.0"
     assert not new_project.batches.filter(awaits_review=True).exists()
     people = new_project.memberships.select_related("user")
-    assert {(row.role, row.standing) for row in people} == {("annotator", "left")}
+    assert {(row.role, row.status) for row in people} == {("annotator", "left")}
     assert {row.number for row in people} >= {101, 102, 103, 104}
     assert all(row.user.username.startswith("released-") for row in people)
     assert not any(row.user.has_usable_password() for row in people)

@@ -65,7 +65,7 @@ class TestJoining:
     def test_a_new_person_is_a_candidate_with_the_next_number(self, project: Project) -> None:
         invitation, secret = invite(project)
         member = invitation_accept(secret=secret, person=NEW)
-        assert (member.role, member.number, member.standing) == ("annotator", 1, "candidate")
+        assert (member.role, member.number, member.status) == ("annotator", 1, "candidate")
         assert member.user.check_password("a long password")
         assert (member.user.identity.name, member.user.identity.email) == ("New Comer", "new@example.org")
         invitation.refresh_from_db()
@@ -286,7 +286,7 @@ def test_whoever_comes_joins_while_registration_is_open(project: Project) -> Non
     for _ in range(2):
         registration_switch(project=project, actor=lead(project), is_open=True)
     member = registration_join(project_uuid=project.uuid, person=NEW)
-    assert (member.number, member.standing) == (1, "candidate")
+    assert (member.number, member.status) == (1, "candidate")
     registration_switch(project=project, actor=lead(project), is_open=False)
     with pytest.raises(InvitationUnknown):
         registration_join(project_uuid=project.uuid, person=UserFactory())

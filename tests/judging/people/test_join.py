@@ -62,7 +62,7 @@ class TestInvitation:
         answer = client.post(link, FORM)
         assert answer.headers["Location"] == reverse("judging:desk", args=[project.uuid])
         member = project.memberships.get(role="annotator")
-        assert (member.number, member.standing, member.user.username) == (1, "candidate", "newcomer")
+        assert (member.number, member.status, member.user.username) == (1, "candidate", "newcomer")
         assert who(client) == "newcomer"
         assert "You are annotator 1" in body(client.get(answer.headers["Location"]))
 
@@ -126,7 +126,7 @@ def test_registration_is_as_if_it_were_not_there_until_it_is_open(client: Client
     Project.objects.update(registration_is_open=True)
     assert page in body(client.get(reverse("login")))
     client.post(page, FORM)
-    assert Membership.objects.get(user__username="newcomer").standing == "candidate"
+    assert Membership.objects.get(user__username="newcomer").status == "candidate"
 
 
 def test_leaving_asks_then_gives_back_the_assignment(client: Client) -> None:
@@ -137,8 +137,8 @@ def test_leaving_asks_then_gives_back_the_assignment(client: Client) -> None:
     client.post(page, {"reason": "Exams"})
     assignment.refresh_from_db()
     member = Membership.objects.get(user=assignment.annotator)
-    assert (assignment.state, member.standing) == ("returned", "left")
-    assert member.standing_changes.get().reason == "Exams"
+    assert (assignment.state, member.status) == ("returned", "left")
+    assert member.status_changes.get().reason == "Exams"
     assert client.post(page).status_code == 302
     assert "You have left this project" in body(client.get(page))
     assert mail.outbox == []

@@ -13,20 +13,20 @@ from accounts.models import Membership, Project, User
 from accounts.services.identities import identity_set
 from accounts.services.members import status_change
 from core.models import AuditEvent
-from judging.models import GateAttempt, Invitation
+from judging.models import Invitation, ScreeningAttempt
 from judging.people.selectors import people_of
 from judging.people.services import annotator_leave, invitation_create
 from tests.factories import (
     AssignmentFactory,
     BatchFactory,
+    ExamAttemptFactory,
     ExamFactory,
+    ExamGradeFactory,
     FlagFactory,
     JudgmentFactory,
     MembershipFactory,
     ProjectFactory,
     QueryFactory,
-    SittingFactory,
-    SittingGradeFactory,
     UserFactory,
     admin,
     lead,
@@ -74,10 +74,12 @@ def act(work: str, project: Project, person: User, at: datetime) -> None:
     elif work == "training":
         trained(project, person, at, 10)
     elif work == "exam":
-        attempt = SittingFactory(exam=ExamFactory(project=project), annotator=person)
-        SittingGradeFactory(sitting=attempt, created_at=at)
+        attempt = ExamAttemptFactory(exam=ExamFactory(project=project), annotator=person)
+        ExamGradeFactory(exam_attempt=attempt, created_at=at)
     elif work == "screening":
-        GateAttempt.objects.create(project=project, annotator=person, asked=[], passing=1, score=0, answered_at=at)
+        ScreeningAttempt.objects.create(
+            project=project, annotator=person, questions=[], passing=1, score=0, answered_at=at
+        )
     else:
         batch = BatchFactory(query=QueryFactory(project=project), pairs=1)
         FlagFactory(assignment=AssignmentFactory(batch=batch, annotator=person), created_at=at)
@@ -87,13 +89,13 @@ def act(work: str, project: Project, person: User, at: datetime) -> None:
 class TestPeople:
     def test_shows_who_is_here_with_their_grades(self, client: Client, member: Membership) -> None:
         JudgmentFactory(assignment=AssignmentFactory(batch__query__project=member.project, annotator=member.user))
-        MembershipFactory(project=member.project, number=13, standing="training", user__username="other-person")
+        MembershipFactory(project=member.project, number=13, status="training", user__username="other-person")
         text = body(client.get(people(member.project)))
         for words in ("Quirin Kowalk", "quirin@example.org", "qualified", '<td class="number">1</td>'):
             assert words in text
-        text = body(client.get(people(member.project) + "?standing=training"))
+        text = body(client.get(people(member.project) + "?status=training"))
         assert "other-person" in text and "Quirin" not in text
-        assert "Quirin" in body(client.get(people(member.project) + "?standing=nonsense%00"))
+        assert "Quirin" in body(client.get(people(member.project) + "?status=nonsense%00"))
 
     @pytest.mark.parametrize("work", ["judging", "gold", "training", "exam", "screening", "flag"])
     def test_last_seen_counts_all_work_of_this_project(self, member: Membership, work: str) -> None:
@@ -154,9 +156,9 @@ class TestPeople:
 class TestPerson:
     def test_the_steps_so_far(self, client: Client, member: Membership, chief: User) -> None:
         for action, status in (("suspend", "suspended"), ("reinstate", "qualified")):
-            client.post(page("person-standing", member), {"action": action, "reason": "Because"})
+            client.post(page("person-status", member), {"action": action, "reason": "Because"})
             member.refresh_from_db()
-            assert member.standing == status
+            assert member.status == status
         annotator_leave(membership=member, actor=chief, reason="Moved away")
         text = body(client.get(page("person", member)))
         assert "qualified → <b>left</b>" in text
@@ -174,11 +176,11 @@ class TestPerson:
     def test_a_word_that_cannot_be(
         self, client: Client, member: Membership, form: dict[str, str], status: int, message: str
     ) -> None:
-        answer = client.post(page("person-standing", member), form)
+        answer = client.post(page("person-status", member), form)
         assert answer.status_code == status
         assert message in body(answer)
         member.refresh_from_db()
-        assert member.standing == "qualified"
+        assert member.status == "qualified"
 
     def test_a_link_to_a_new_password_works_once(self, client: Client, member: Membership) -> None:
         (link,) = LINK.findall(body(client.post(page("person-password", member))))
@@ -205,7 +207,7 @@ class TestNamesAreNowhereElse:
     SECRETS = ("quirin-k", "quirin@example.org", "Quirin", "Kowalk")
 
     def test_on_no_page_of_an_admin(self) -> None:
-        """Every page that takes a GET, with grades, decisions and standings of an annotator on it."""
+        """Every page that takes a GET, with grades, decisions and statuses of an annotator on it."""
         site = Site()
         someone = site.people["annotator"]
         User.objects.filter(pk=someone.pk).update(username="quirin-k")

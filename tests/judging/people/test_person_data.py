@@ -19,7 +19,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from accounts.management.commands.person_traces import traces
-from accounts.models import BrowserSession, Identity, Membership, StandingChange, User
+from accounts.models import BrowserSession, Identity, Membership, StatusChange, User
 from accounts.services.credentials import token_create, totp_begin
 from accounts.services.identities import identity_set
 from core.models import AuditEvent
@@ -83,8 +83,8 @@ class TestTheirOwn:
         assert str(other.uuid) not in text and str(other.pair.uuid) not in text
 
     def test_nothing_that_grades_are_measured_by(self) -> None:
-        """Whether a pair is gold, its truth, its round, seat, rank and batch are in no column."""
-        secrets = ("truth", "gold", "round", "seat", "rank", "batch")
+        """Whether a pair is gold, its truth, its round, slot, rank and batch are in no column."""
+        secrets = ("truth", "gold", "round", "slot", "rank", "batch")
         assert not [name for _, columns in OWN.values() for name in columns if any(word in name for word in secrets)]
         person = GoldGradeFactory().annotator
         assert "judging.GoldGrade.annotator.csv" in files_in(person_data(user=person, actor=None, own=False))
@@ -116,7 +116,7 @@ class TestInFull:
         }
         assert direct <= fields
         assert {
-            ("accounts.StandingChange", "membership__user"),
+            ("accounts.StatusChange", "membership__user"),
             ("judging.JudgmentChange", "judgment__annotator"),
         } <= fields
 
@@ -190,7 +190,7 @@ class TestForgetting:
         number = membership(person).number
         person_forget(user=person, actor=None, reason="Asked for.")
         member = membership(person)
-        assert (member.number, member.standing) == (number, Membership.Standing.LEFT)
+        assert (member.number, member.status) == (number, Membership.Status.LEFT)
         assert person.judgments.count() == 2  # type: ignore[attr-defined]
         forgotten = User.objects.get(pk=person.pk)
         assert not forgotten.is_active
@@ -298,7 +298,7 @@ class TestRetention:
     def test_who_left_lately_or_stays_somewhere_remains(self, person: User) -> None:
         member = membership(person)
         annotator_leave(membership=member, actor=lead(member.project))
-        left_at = StandingChange.objects.filter(membership=member).latest("id").created_at
+        left_at = StatusChange.objects.filter(membership=member).latest("id").created_at
         assert retention_counts(now=left_at + timedelta(days=179))["left"] == 0
         assert retention_counts(now=left_at + timedelta(days=181))["left"] == 1
         MembershipFactory(user=person)

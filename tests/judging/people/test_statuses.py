@@ -54,30 +54,30 @@ def test_who_is_taken_off_gives_back_what_they_hold(member: Membership, chief: U
     JudgmentFactory(assignment=assignment)
     act(membership=member, actor=chief, reason="Away")
     assignment.refresh_from_db()
-    assert (assignment.state, now(member).standing) == ("returned", to)
+    assert (assignment.state, now(member).status) == ("returned", to)
     assert Judgment.objects.filter(assignment=assignment).count() == 1
 
 
 @pytest.mark.parametrize("step", ["exam", "qualified"])
 def test_who_is_reinstated_goes_on_where_they_were(chief: User, step: str) -> None:
-    other = MembershipFactory(standing="training")
+    other = MembershipFactory(status="training")
     status_change(membership=other, to=step, actor=None)
     annotator_suspend(membership=other, actor=chief, reason="Too fast")
     annotator_leave(membership=now(other), actor=chief)
-    assert annotator_reinstate(membership=now(other), actor=chief, reason="Talked").standing == step
+    assert annotator_reinstate(membership=now(other), actor=chief, reason="Talked").status == step
 
 
 def test_a_leads_word_qualifies_with_its_reason(chief: User, member: Membership) -> None:
-    new = MembershipFactory(project=member.project, standing="candidate")
+    new = MembershipFactory(project=member.project, status="candidate")
     for act in (annotator_suspend, annotator_qualify):
         with pytest.raises(NotPossibleNow, match="Say why"):
             act(membership=new, actor=chief, reason="  ")
     with pytest.raises(NotPossibleNow, match="needs no way back"):
         annotator_reinstate(membership=new, actor=chief, reason="x")
-    assert now(new).standing == "candidate"
+    assert now(new).status == "candidate"
     annotator_qualify(membership=new, actor=chief, reason="Judged TVR for a year")
-    change = new.standing_changes.get()
-    assert (change.to_standing, change.actor, change.reason) == ("qualified", chief, "Judged TVR for a year")
+    change = new.status_changes.get()
+    assert (change.to_status, change.actor, change.reason) == ("qualified", chief, "Judged TVR for a year")
 
 
 class TestErased:
@@ -93,7 +93,7 @@ class TestErased:
         annotator_erase(membership=member, actor=chief)
         former_member = now(member)
         annotator_erase(membership=former_member, actor=chief)  # once more changes nothing
-        assert (former_member.number, former_member.standing) == (member.number, "left")
+        assert (former_member.number, former_member.status) == (member.number, "left")
         assert not hasattr(User.objects.get(pk=user.pk), "identity")
         assert name not in former_member.user.username
         assert not former_member.user.is_active and not former_member.user.has_usable_password()
@@ -106,7 +106,7 @@ class TestErased:
         other = MembershipFactory(user=member.user)
         MembershipFactory(project=other.project, user=chief, role="lead")
         annotator_erase(membership=member, actor=chief)
-        assert now(other).standing == "left"
+        assert now(other).status == "left"
         for act in (annotator_reinstate, annotator_qualify):
             with pytest.raises(NotPossibleNow, match="erased"):
                 act(membership=now(member), actor=chief, reason="x")
@@ -123,7 +123,7 @@ def test_an_account_of_another_leads_project_is_not_touched(
     MembershipFactory(user=member.user, role=role)
     with pytest.raises(NotPossible):
         act(membership=member, actor=chief)
-    assert now(member).user.is_active and now(member).standing == "qualified"
+    assert now(member).user.is_active and now(member).status == "qualified"
 
 
 def test_a_lead_of_the_other_project_only_is_refused() -> None:

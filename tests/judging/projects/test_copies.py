@@ -37,7 +37,9 @@ def source() -> Project:
     for _ in range(2):
         screening_question(project)
     screening_question(project, is_retired=True)
-    policy_publish(project=project, actor=None, gate_is_open=True, gate_questions=2, gate_passing=1, pay_rate=20)
+    policy_publish(
+        project=project, actor=None, screening_is_open=True, screening_questions=2, screening_passing=1, pay_rate=20
+    )
     moment = MomentFactory(video__corpus=project.dataset.corpus)
     examples = [Example(3, "A man sits", moment.pk)]
     guideline_publish(project=project, actor=None, body="# Ours", levels=["a"] * 5, examples=examples)
@@ -68,7 +70,7 @@ class TestOverTheSameCorpus:
         guideline = guideline_in_force(project.pk)
         assert (guideline.version, guideline.body) == (1, "# Ours")
         assert list(guideline.examples.values_list("grade", "query_text")) == [(3, "A man sits")]
-        assert project.gate_questions.count() == 2
+        assert project.screening_questions.count() == 2
         assert (project.dataset.similarity, project.registration_is_open) == ("bow", False)
         assert not (project.queries.exists() or project.query_sets.exists() or project.known_pairs.exists())
 
@@ -87,16 +89,16 @@ class TestOverTheSameCorpus:
         assert (pair.explanation, pair.tutorial_position) == ("half of it", 1)
         event = project.audit_events.get(action="project.copy")
         assert (event.actor, event.data["source"]) == (person, str(source.uuid))
-        texts = ["policy version 2", "guideline version 2", "gate questions 2", "queries 4", "training pairs 1"]
+        texts = ["policy version 2", "guideline version 2", "screening questions 2", "queries 4", "training pairs 1"]
         assert event.data["copied"] == texts
 
 
 class TestOverAnotherCorpus:
     def test_what_shows_moments_stays_and_the_screening_is_closed(self, source: Project) -> None:
         project = copied(source, corpus=CorpusFactory())
-        assert policy_values(project) == {**policy_values(source), "gate_is_open": False}
+        assert policy_values(project) == {**policy_values(source), "screening_is_open": False}
         guideline = guideline_in_force(project.pk)
-        assert (guideline.body, guideline.examples.count(), project.gate_questions.count()) == ("# Ours", 0, 0)
+        assert (guideline.body, guideline.examples.count(), project.screening_questions.count()) == ("# Ours", 0, 0)
 
     def test_queries_cannot_come_along(self, source: Project) -> None:
         with pytest.raises(NotPossible, match="same corpus"):

@@ -12,7 +12,7 @@ from judging.guidelines.forms import GROUPS
 from judging.guidelines.models import POLICY_VALUES
 from judging.guidelines.selectors import policy_in_force
 from judging.guidelines.services import Example, guideline_publish, policy_publish
-from judging.models import GateAttempt, GuidelineConfirmation, GuidelineDraft, KnownPair
+from judging.models import GuidelineConfirmation, GuidelineDraft, KnownPair, ScreeningAttempt
 from tests.factories import BatchFactory, MembershipFactory, MomentFactory, admin, annotator
 from tests.judging.settings import drawn_pair, guideline_form, policy_form, screening_attempt, screening_question
 from tests.judging.views.acts import HTMX, grade_all, take, url
@@ -165,46 +165,51 @@ class TestScreening:
         for _ in range(3):
             screening_question(project)
         policy_publish(
-            project=project, actor=None, gate_questions=2, gate_passing=2, gate_attempts=1, gate_is_open=True
+            project=project,
+            actor=None,
+            screening_questions=2,
+            screening_passing=2,
+            screening_attempts=1,
+            screening_is_open=True,
         )
-        return MembershipFactory(project=project, standing="candidate").user  # type: ignore[no-any-return]
+        return MembershipFactory(project=project, status="candidate").user  # type: ignore[no-any-return]
 
     def answers(self, *, right: bool) -> dict[str, object]:
-        attempt = GateAttempt.objects.get()
-        answers = {f"answer-{n}": (row["correct"] + (not right)) % 3 for n, row in enumerate(attempt.asked)}
+        attempt = ScreeningAttempt.objects.get()
+        answers = {f"answer-{n}": (row["correct"] + (not right)) % 3 for n, row in enumerate(attempt.questions)}
         return {"attempt": attempt.uuid, **answers}
 
     def test_taking_it(self, project: Project, person: User) -> None:
         client = logged_in(person)
-        assert "A short test first" in page_of(client, "gate", project)
-        client.post(url("gate-start", project))
-        page = page_of(client, "gate", project)
+        assert "A short test first" in page_of(client, "screening", project)
+        client.post(url("screening-start", project))
+        page = page_of(client, "screening", project)
         assert page.count('type="radio"') == 6
         assert "correct" not in page
         form = self.answers(right=True)
         for _ in range(2):
-            assert client.post(url("gate-answer", project), form).headers["Location"] == url("gate", project)
-        assert "<b>2 of 2</b>, needed 2" in page_of(client, "gate", project)
-        assert Membership.objects.get(user=person).standing == "training"
+            assert client.post(url("screening-answer", project), form).headers["Location"] == url("screening", project)
+        assert "<b>2 of 2</b>, needed 2" in page_of(client, "screening", project)
+        assert Membership.objects.get(user=person).status == "training"
 
     def test_failing_the_last_attempt(self, project: Project, person: User) -> None:
         client = logged_in(person)
-        client.post(url("gate-start", project))
-        client.post(url("gate-answer", project), self.answers(right=False))
-        page = page_of(client, "gate", project)
+        client.post(url("screening-start", project))
+        client.post(url("screening-answer", project), self.answers(right=False))
+        page = page_of(client, "screening", project)
         assert "<b>0 of 2</b>, needed 2" in page
         assert "Ask your lead" in page
-        client.post(url("gate-start", project))
-        assert GateAttempt.objects.count() == 1
+        client.post(url("screening-start", project))
+        assert ScreeningAttempt.objects.count() == 1
 
     def test_a_bad_answer_keeps_the_others(self, project: Project, person: User) -> None:
         client = logged_in(person)
-        client.post(url("gate-start", project))
+        client.post(url("screening-start", project))
         for last in ("", "3", "-1", "x", "9" * 30):
-            answer = client.post(url("gate-answer", project), {**self.answers(right=True), "answer-1": last})
+            answer = client.post(url("screening-answer", project), {**self.answers(right=True), "answer-1": last})
             assert answer.status_code == 422
             assert len(re.findall(r'type="radio"[^>]* checked', answer.content.decode())) == 1
-        assert GateAttempt.objects.get().answered_at is None
+        assert ScreeningAttempt.objects.get().answered_at is None
 
     def test_a_clip_is_seen_by_who_has_its_question(self, project: Project, person: User) -> None:
         question = screening_question(project)
@@ -216,10 +221,10 @@ class TestScreening:
         assert statuses == [200, 404]
 
     def test_leads_see_how_questions_and_people_did(self, lead_client: Client, project: Project, person: User) -> None:
-        question = project.gate_questions.first()
+        question = project.screening_questions.first()
         assert question is not None
         screening_attempt(person, [question], answers=[0], score=1, answered_at=timezone.now())
-        page = page_of(lead_client, "gate-questions", project)
+        page = page_of(lead_client, "screening-questions", project)
         assert "Answered 1 time, rightly 1." in page
         assert "1 of 1, needed 1: passed" in page
 
@@ -231,11 +236,11 @@ class TestScreeningQuestions:
         return {"moment": moment.uuid, "description": "What?", **options, **values}
 
     def test_empty_options_are_left_out_and_the_right_one_stays(self, lead_client: Client, project: Project) -> None:
-        assert lead_client.post(url("gate-question-create", project), self.form(project)).status_code == 302
-        question = project.gate_questions.get()
+        assert lead_client.post(url("screening-question-create", project), self.form(project)).status_code == 302
+        question = project.screening_questions.get()
         assert (question.options, question.correct) == (["a", "b"], 1)
         changed = self.form(project, option_0="b", option_2="c", correct=0)
-        lead_client.post(url("gate-question-change", question), changed)
+        lead_client.post(url("screening-question-change", question), changed)
         question.refresh_from_db()
         assert (question.options, question.correct) == (["b", "c"], 0)
 
@@ -251,10 +256,10 @@ class TestScreeningQuestions:
         ],
     )
     def test_no_question(self, lead_client: Client, project: Project, values: dict[str, object], message: str) -> None:
-        answer = lead_client.post(url("gate-question-create", project), self.form(project, **values))
+        answer = lead_client.post(url("screening-question-create", project), self.form(project, **values))
         assert answer.status_code == 422
         assert message in answer.content.decode()
-        assert not project.gate_questions.exists()
+        assert not project.screening_questions.exists()
 
 
 class TestPolicy:
@@ -278,7 +283,7 @@ class TestPolicy:
             ({"exam_kappa": "1.5"}, "The least kappa lies between -1 and 1"),
             ({"exam_kappa": "nan"}, "Enter a number."),
             ({"gold_percent": "60"}, "At most half of the pairs shown can be gold."),
-            ({"gate_passing": "13"}, "needs no more right answers than it asks"),
+            ({"screening_passing": "13"}, "needs no more right answers than it asks"),
             ({"lease_minutes": "-3"}, "greater than or equal to 0"),
             ({"exam_weights": "cubic"}, "Select a valid choice."),
         ],
@@ -298,11 +303,11 @@ class TestPolicy:
         assert policy_in_force(project.pk).lease_minutes == 20
 
     def test_a_screening_with_too_few_questions_stays_closed(self, lead_client: Client, project: Project) -> None:
-        answer = lead_client.post(url("gate-set", project), {"open": "yes"})
+        answer = lead_client.post(url("screening-set", project), {"open": "yes"})
         assert answer.status_code == 409
         assert "asks 12 questions, and 0 are written" in answer.content.decode()
-        answer = lead_client.post(url("policy-publish", project), policy_form(project, gate_is_open=True))
-        assert (answer.status_code, policy_in_force(project.pk).gate_is_open) == (409, False)
+        answer = lead_client.post(url("policy-publish", project), policy_form(project, screening_is_open=True))
+        assert (answer.status_code, policy_in_force(project.pk).screening_is_open) == (409, False)
 
     def test_admins_look(self, project: Project) -> None:
         page = page_of(logged_in(admin(project)), "policy", project)

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from accounts.models import Project
 from judging.guidelines.services import policy_publish
-from judging.models import KnownPair, Sitting
+from judging.models import ExamAttempt, KnownPair
 from judging.qualification.services.reports import attempt_report
 from tests.conftest import Messages
 from tests.factories import GIF, BatchFactory, ProjectFactory, annotator
@@ -58,21 +58,21 @@ def test_an_exam_from_the_desk_to_the_waiting_page(client: Client, project: Proj
     user = examinee(project)
     client.force_login(user)
     assert "Start the exam" in page(client, "desk", project)
-    begun = client.post(url("sitting-start", project), {"purpose": "exam"})
-    attempt = Sitting.objects.get()
-    Sitting.objects.update(created_at=timezone.now() - timedelta(hours=1))
-    assert begun.headers["Location"] == url("sitting", attempt)
+    begun = client.post(url("attempt-start", project), {"purpose": "exam"})
+    attempt = ExamAttempt.objects.get()
+    ExamAttempt.objects.update(created_at=timezone.now() - timedelta(hours=1))
+    assert begun.headers["Location"] == url("attempt", attempt)
     for number, known_pair in enumerate(pairs_in_order(attempt), start=1):
-        assert f"pair {number} of 4" in page(client, "sitting", attempt)
+        assert f"pair {number} of 4" in page(client, "attempt", attempt)
         answer = press(client, known_pair, 3, headers=HEADERS[mode])
         assert answer.status_code == (200 if mode == "htmx" else 302)  # type: ignore[attr-defined]
-    assert "Handing in makes all grades final" in page(client, "sitting-look", attempt)
+    assert "Handing in makes all grades final" in page(client, "attempt-look", attempt)
     press(client, pairs_in_order(attempt)[0], 1, headers=HEADERS[mode])
-    client.post(url("sitting-hand-in", attempt), headers=HEADERS[mode])
-    assert "Your grades are in" in page(client, "sitting", attempt)
+    client.post(url("attempt-hand-in", attempt), headers=HEADERS[mode])
+    assert "Your grades are in" in page(client, "attempt", attempt)
     assert "Your grades are in" in page(client, "desk", project)
     first = attempt.grades.get(position=1)
-    assert (first.grade, first.attempt) == (1, 0)
+    assert (first.grade, first.try_number) == (1, 0)
     assert first.active_ms is not None and first.active_ms >= 1500
 
 
@@ -81,7 +81,7 @@ def test_the_examinee_learns_nothing_of_captions_ranks_or_truth(client: Client, 
     user = examinee(project)
     attempt = start(user, project)
     client.force_login(user)
-    html = page(client, "sitting", attempt)
+    html = page(client, "attempt", attempt)
     known_pair = pairs_in_order(attempt)[0]
     KnownPair.objects.filter(pk=known_pair.pk).update(explanation="A secret word.")
     press(client, known_pair, 2)
@@ -114,7 +114,7 @@ def test_the_feedback_round_shows_truth_explanation_and_guideline(
     with messages():
         press(client, far, 2, headers=HEADERS[mode])
         press(client, exam.known_pairs.order_by("pk")[0], 1, headers=HEADERS[mode])
-    result = page(client, "sitting", attempt)
+    result = page(client, "attempt", attempt)
     assert "Not passed" in result
     assert "Kappa" in result
     assert not re.search(rf"annotator {other.annotator.memberships.get().number}\b", result)
@@ -126,8 +126,8 @@ def test_the_tutorial_gives_feedback_at_once_and_leads_on(client: Client, projec
     user = examinee(project, "training")
     client.force_login(user)
     assert "Do the tutorial" in page(client, "desk", project)
-    client.post(url("sitting-start", project), {"purpose": "tutorial"})
-    attempt = Sitting.objects.get()
+    client.post(url("attempt-start", project), {"purpose": "tutorial"})
+    attempt = ExamAttempt.objects.get()
     assert client.get(url("known-pair", pairs[1])).status_code == 302  # one after the other
     press(client, pairs[0], 1, headers=HEADERS[mode])
     html = page(client, "known-pair", pairs[0])
@@ -139,7 +139,7 @@ def test_the_tutorial_gives_feedback_at_once_and_leads_on(client: Client, projec
     )
     assert refused.status_code == (409 if mode == "plain" else 200)
     press(client, pairs[1], 0, headers=HEADERS[mode])
-    assert "The tutorial is done" in page(client, "sitting", attempt)
+    assert "The tutorial is done" in page(client, "attempt", attempt)
     assert status_of(user) == "exam"
     assert "No exam is open now" in page(client, "desk", project)
     assert list(attempt.grades.values_list("grade", flat=True)) == [1, 0]
@@ -149,11 +149,11 @@ def test_later_people_learn_their_result_once_it_is_computed(client: Client, pro
     later_exam([TRUTHS, TRUTHS], queries=2, project=project)
     attempt = sit(examinee(project), project, right)
     client.force_login(attempt.annotator)
-    assert "being computed" in page(client, "sitting", attempt)
+    assert "being computed" in page(client, "attempt", attempt)
     assert "being computed" in page(client, "desk", project)
-    attempt_report(sitting_id=attempt.pk)
-    assert "You have passed" in page(client, "sitting", attempt)
-    assert "Quadratic kappa 1.00 reaches 0.40" in page(client, "sitting", attempt)
+    attempt_report(exam_attempt_id=attempt.pk)
+    assert "You have passed" in page(client, "attempt", attempt)
+    assert "Quadratic kappa 1.00 reaches 0.40" in page(client, "attempt", attempt)
 
 
 def test_a_form_that_cannot_be_read_is_422_and_a_stale_one_409(client: Client, project: Project) -> None:
@@ -172,7 +172,7 @@ def test_a_form_that_cannot_be_read_is_422_and_a_stale_one_409(client: Client, p
     answer = client.post(url("known-grade", known_pair), {"key": key, "grade": 4})
     assert (answer.status_code, "your grade for this pair is 2" in answer.content.decode()) == (409, True)
     KnownPair.objects.filter(pk=other.pk).update(is_retired=True)
-    assert "pair 2 of 3" in page(client, "sitting", attempt)
+    assert "pair 2 of 3" in page(client, "attempt", attempt)
     assert "taken out" in page(client, "known-pair", other)
 
 
@@ -201,7 +201,7 @@ class TestDesk:
         assert "Read the guideline" in page(client, "desk", project)
         assert status_of(user) == "training"  # there is no test in this project
         screening_question(project)
-        policy_publish(project=project, actor=None, gate_questions=1, gate_passing=1, gate_is_open=True)
+        policy_publish(project=project, actor=None, screening_questions=1, screening_passing=1, screening_is_open=True)
         client.force_login(newcomer(project))
         assert "First a short test" in page(client, "desk", project)
 
@@ -237,12 +237,12 @@ def test_a_session_begins_with_five_pairs_over_all_levels(client: Client, projec
     BatchFactory(query__project=project)
     client.force_login(annotator(project))
     begun = client.post(url("assignment-take", project))
-    attempt = Sitting.objects.get()
-    assert begun.headers["Location"] == url("sitting", attempt)
+    attempt = ExamAttempt.objects.get()
+    assert begun.headers["Location"] == url("attempt", attempt)
     assert sorted(int(known_pair.truth or 0) for known_pair in pairs_in_order(attempt)) == [0, 1, 2, 3, 4]
     for known_pair in pairs_in_order(attempt):
         press(client, known_pair, 2)
-    assert "Warmed up" in page(client, "sitting", attempt)
+    assert "Warmed up" in page(client, "attempt", attempt)
     response = client.post(url("assignment-take", project))
     assert response.headers["Location"] == url("pair-next", project)
     KnownPair.objects.filter(truth=4).update(is_retired=True)  # too few are left for the next person

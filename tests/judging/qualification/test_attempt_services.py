@@ -1,4 +1,4 @@
-"""Sittings: who may begin which, what becomes of a grade, and when they end."""
+"""Exam attempts: who may begin which, what becomes of a grade, and when they end."""
 
 from decimal import Decimal
 from itertools import pairwise
@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from accounts.models import Membership, Project, StandingChange, User
+from accounts.models import Membership, Project, StatusChange, User
 from accounts.services.members import status_change
 from core.exceptions import NotPossible
 from judging.exceptions import (
@@ -22,8 +22,8 @@ from judging.exceptions import (
     WarmUpDue,
 )
 from judging.guidelines.services import guideline_confirm, guideline_publish, policy_publish
-from judging.models import KnownPair, Sitting, SittingGrade
-from judging.qualification.selectors.sittings import attempt_of
+from judging.models import ExamAttempt, ExamGrade, KnownPair
+from judging.qualification.selectors.exam_attempts import attempt_of
 from judging.qualification.services.exams import known_pair_retire
 from judging.qualification.services.onboarding import onboarding_advance
 from judging.work.rules import attempt_key
@@ -77,7 +77,7 @@ class TestStart:
         tutorial(project)
         with pytest.raises(NotPossible, match=words):
             start(examinee(project, status), project)
-        assert not Sitting.objects.exists()
+        assert not ExamAttempt.objects.exists()
 
     def test_the_guideline_comes_before_the_tutorial_which_is_done_once(self, project: Project) -> None:
         pairs = tutorial(project)
@@ -87,20 +87,20 @@ class TestStart:
         guideline_confirm(project=project, annotator=user, version=1)
         assert start(user, project, "tutorial").known_ids == [known_pair.pk for known_pair in pairs]
         attempt = sit(user, project, lambda known_pair: 4, purpose="tutorial")
-        Membership.objects.filter(user=user).update(standing="training")
+        Membership.objects.filter(user=user).update(status="training")
         assert start(user, project, "tutorial") == attempt
 
 
 class TestGrade:
     @pytest.fixture
-    def attempt(self, project: Project) -> Sitting:
+    def attempt(self, project: Project) -> ExamAttempt:
         """An attempt at four pairs that began a minute ago."""
         cohort_exam(project)
         attempt = start(examinee(project), project)
-        Sitting.objects.update(created_at=NOW - MINUTES)
+        ExamAttempt.objects.update(created_at=NOW - MINUTES)
         return attempt
 
-    def test_a_form_sent_again_is_one_grade_and_another_grade_by_it_is_stale(self, attempt: Sitting) -> None:
+    def test_a_form_sent_again_is_one_grade_and_another_grade_by_it_is_stale(self, attempt: ExamAttempt) -> None:
         first = pairs_in_order(attempt)[0]
         key = attempt_key(attempt=attempt.uuid, pair=first.uuid, last=None)
         answers = [give(attempt.annotator, first, 3, key=key, active_ms=900, now=NOW) for _ in range(2)]
@@ -108,10 +108,10 @@ class TestGrade:
         for other in (key, uuid4()):
             with pytest.raises(FormStale):
                 give(attempt.annotator, first, 1, key=other)
-        row = SittingGrade.objects.get()
+        row = ExamGrade.objects.get()
         assert (row.uuid, row.grade, row.active_ms, row.position) == (key, 3, 900, 1)
 
-    def test_first_grades_change_until_they_are_handed_in(self, attempt: Sitting) -> None:
+    def test_first_grades_change_until_they_are_handed_in(self, attempt: ExamAttempt) -> None:
         """Nobody is at a pair for longer than it was shown."""
         user, pairs = attempt.annotator, pairs_in_order(attempt)
         give(user, pairs[0], 3, active_ms=10**9, now=NOW)
@@ -130,7 +130,7 @@ class TestGrade:
         with pytest.raises(AttemptOver, match="handed in"):
             give(user, pairs[0], 2)
 
-    def test_grades_are_in_range_and_of_ones_own_pairs_while_one_is_in_the_project(self, attempt: Sitting) -> None:
+    def test_grades_are_in_range_and_of_ones_own_pairs_while_one_is_in_the_project(self, attempt: ExamAttempt) -> None:
         user, pair = attempt.annotator, pairs_in_order(attempt)[0]
         for grade in (-1, 5):
             with pytest.raises(ValueError):
@@ -141,7 +141,7 @@ class TestGrade:
         with pytest.raises(NotAnnotator):
             give(user, pair, 2)
 
-    def test_a_pair_taken_out_needs_no_grade(self, attempt: Sitting) -> None:
+    def test_a_pair_taken_out_needs_no_grade(self, attempt: ExamAttempt) -> None:
         bad, *rest = pairs_in_order(attempt)
         known_pair_retire(pair=bad, actor=lead(attempt.project), reason="The clip is black.", now=NOW)
         with pytest.raises(PairWithdrawn):
@@ -167,14 +167,14 @@ class TestFeedback:
         attempt = in_feedback(user, project)  # a 0 where the truth is 4
         known_pair = pairs_in_order(attempt)[0]
         other = closed_exam(project, [(2,)]).known_pairs.get()
-        Sitting.objects.filter(pk=attempt.pk).update(known_ids=[other.pk, *attempt.known_ids])
+        ExamAttempt.objects.filter(pk=attempt.pk).update(known_ids=[other.pk, *attempt.known_ids])
         open_attempt = attempt_of(annotator_id=user.pk, attempt=attempt.uuid)
         assert open_attempt is not None
         assert [pair_view.truth for pair_view in open_attempt.misaligned] == [Decimal(4)]
         with pytest.raises(AttemptOver, match="not in your feedback round"):
             give(user, other, 2)
         assert [give(user, known_pair, grade)[1] for grade in (1, 2, 3)] == [1, 1, None]
-        assert list(attempt.grades.order_by("attempt").values_list("grade", flat=True)) == [0, 1, 2, 3]
+        assert list(attempt.grades.order_by("try_number").values_list("grade", flat=True)) == [0, 1, 2, 3]
         attempt.refresh_from_db()
         assert (attempt.state, attempt.ended_at) == ("done", NOW)
         with pytest.raises(AttemptOver):
@@ -199,9 +199,9 @@ class TestSteps:
         assert status_of(user) == "training"
         sit(user, project, lambda known_pair: 2, purpose="tutorial")
         assert status_of(user) == "exam"
-        steps = StandingChange.objects.filter(membership__user=user).values_list("from_standing", "to_standing")
+        steps = StatusChange.objects.filter(membership__user=user).values_list("from_status", "to_status")
         assert list(steps) == [("candidate", "training"), ("training", "exam")]
-        assert StandingChange.objects.last().reason == "Confirmed the guideline and did the tutorial."  # type: ignore[union-attr]
+        assert StatusChange.objects.last().reason == "Confirmed the guideline and did the tutorial."  # type: ignore[union-attr]
         for other in (lead(project), annotator(ProjectFactory())):
             assert onboarding_advance(project=project, annotator=other) is None
 
@@ -233,8 +233,8 @@ class TestWarmUp:
         assert start(user, project, "warm-up") == attempt
         for known_pair in pairs_in_order(attempt)[1:]:
             give(user, known_pair, 2)
-        assert Sitting.objects.get().state == "done"
-        graded_at = SittingGrade.objects.latest("created_at").created_at
+        assert ExamAttempt.objects.get().state == "done"
+        graded_at = ExamGrade.objects.latest("created_at").created_at
         with pytest.raises(TooFewPairs):  # a session that goes on needs none
             start(user, project, "warm-up")
         assert assignment_take(project=project, annotator=user, now=graded_at + 479 * MINUTES)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from accounts.models import Project
-from judging.models import Exam, KnownPair, Sitting, SittingGrade
+from judging.models import Exam, ExamAttempt, ExamGrade, KnownPair
 from judging.qualification.services.exams import exam_close
 from tests.conftest import Messages
 from tests.factories import ProjectFactory, lead
@@ -56,9 +56,9 @@ class Cohort:
         return exam
 
     def grades(self, *, last: bool = False) -> Grades:
-        rows = SittingGrade.objects.filter(sitting__in=self.attempts).order_by("attempt")
+        rows = ExamGrade.objects.filter(exam_attempt__in=self.attempts).order_by("try_number")
         grades_by_person: Grades = {}
-        for row in rows if last else rows.filter(attempt=0):
+        for row in rows if last else rows.filter(try_number=0):
             grades_by_person.setdefault(row.annotator_id, {})[row.known_pair_id] = row.grade
         return grades_by_person
 
@@ -152,7 +152,7 @@ def test_the_papers_cohort_of_23(messages: Messages) -> None:
     check(cohort, exam)
     check_results(cohort)
     assert (exam.report["n"], exam.report["pairs"]) == (23, 100)
-    assert SittingGrade.objects.filter(attempt=0).count() == 2300
+    assert ExamGrade.objects.filter(try_number=0).count() == 2300
     assert 0.08 < exam.report["misaligned"] < 0.16
     assert 0.4 < exam.report["kappas"]["linear"]["value"] < 0.6
-    assert Sitting.objects.filter(passed=True).count() >= 20
+    assert ExamAttempt.objects.filter(passed=True).count() >= 20

@@ -9,7 +9,7 @@ from django.test import Client
 from accounts.models import Identity, Project, User
 from core.models import AuditEvent
 from judging.guidelines.services import policy_publish
-from judging.models import Exam, KnownPair, Sitting
+from judging.models import Exam, ExamAttempt, KnownPair
 from judging.qualification.services.exams import known_pair_anchor
 from tests.conftest import Messages
 from tests.factories import admin, lead
@@ -118,13 +118,13 @@ class TestMissed:
         closed_by(exam, messages, confirmed=EVERYBODY)
         annotators = Client()
         annotators.force_login(attempt.annotator)
-        pages = [(client, "exam", exam), (annotators, "sitting", attempt), (annotators, "desk", project)]
+        pages = [(client, "exam", exam), (annotators, "attempt", attempt), (annotators, "desk", project)]
         before = [without_token(body(*page)) for page in pages]
         assert "costs no attempt" in before[0] and "Count it as an attempt" in before[0]
         assert all("does not count as an attempt, unless your lead decides so" in html.lower() for html in before[1:])
         for bad in ({}, {"counts": "yes"}, {"counts": "perhaps", "reason": "x"}):
             client.post(url("missed-exam-count", attempt), bad)
-            assert not Sitting.objects.filter(missed_counts=True).exists()
+            assert not ExamAttempt.objects.filter(missed_counts=True).exists()
         answer = client.post(url("missed-exam-count", attempt), {"counts": "yes", "reason": "Saw the pairs."})
         assert answer.headers["Location"] == url("exam", exam)
         after = [body(*page) for page in pages]
@@ -192,7 +192,7 @@ class TestAnchors:
         attempts = [start(user, project) for user in people]
 
         def pages() -> list[str]:
-            return [without_token(body(client, *name)) for name in (("desk", project), ("sitting", attempts[0]))]
+            return [without_token(body(client, *name)) for name in (("desk", project), ("attempt", attempts[0]))]
 
         without = pages()
         for known_pair in exam.known_pairs.all():
@@ -239,7 +239,7 @@ class TestTruthRule:
         page = body(client, "exam", exam)
         assert "1 pair without such a majority has none" in page
         assert page.count("no truth: too few agree") == 1
-        for attempt in exam.sittings.filter(state="feedback"):
+        for attempt in exam.attempts.filter(state="feedback"):
             with messages():
                 regrade(attempt)
         page = body(client, "exam", exam)
@@ -249,9 +249,9 @@ class TestTruthRule:
         rows = list(csv.DictReader(body(client, "exam-csv", exam).splitlines()))
         assert [row["passed"] for row in rows] == [""] * 3
         assert all("0 of the 2 pairs" in row["why"] for row in rows)
-        attempt = exam.sittings.order_by("pk")[0]
+        attempt = exam.attempts.order_by("pk")[0]
         client.force_login(attempt.annotator)
-        assert "<h1>No result</h1>" in body(client, "sitting", attempt)
+        assert "<h1>No result</h1>" in body(client, "attempt", attempt)
         desk = body(client, "desk", project)
         assert "Your last exam gave no result" in desk
         assert "being computed" not in desk
@@ -262,7 +262,7 @@ class TestTruthRule:
         exam = self.exam_taken(project)
         sit_all(exam, [4, 4])
         late = examinee(project)
-        out = exam.sittings.order_by("pk")[2].annotator.memberships.get().number
+        out = exam.attempts.order_by("pk")[2].annotator.memberships.get().number
         asking = client.post(url("exam-close", exam), {"truth_rule": "agreeing", "left_out": out}).content.decode()
         form = dict(re.findall(r'<input type="hidden" name="(confirmed|truth_rule|left_out)" value="(\w+)">', asking))
         assert form == {"truth_rule": "agreeing", "left_out": str(out), "confirmed": str(late.memberships.get().number)}
@@ -270,7 +270,7 @@ class TestTruthRule:
             client.post(url("exam-close", exam), form)
         exam.refresh_from_db()
         assert exam.truth_rule == "agreeing"
-        assert exam.sittings.get(left_out=True).annotator.memberships.get().number == out
+        assert exam.attempts.get(left_out=True).annotator.memberships.get().number == out
         assert "left out of the truth" in body(client, "exam", exam)
 
 
@@ -317,7 +317,7 @@ class TestPairs:
         *_, far = sit_all(exam, [4], [4], [4], [0])
         closed_by(exam, messages)
         client.force_login(far.annotator)
-        assert "The door stays shut." in body(client, "sitting", far)
+        assert "The door stays shut." in body(client, "attempt", far)
 
     def test_a_bad_pair_is_taken_out_with_a_reason(self, client: Client, project: Project, boss: User) -> None:
         known_pair = closed_exam(project, [(2,)]).known_pairs.get()

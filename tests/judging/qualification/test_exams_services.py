@@ -7,17 +7,18 @@ from unittest.mock import patch
 
 import pytest
 
-from accounts.models import Project, StandingChange
+from accounts.models import Project, StatusChange
 from accounts.services.members import status_change
 from annotation.models import Query
 from core.exceptions import NotPossible
 from core.models import AuditEvent
 from judging.exceptions import AttemptOver, NotPossibleNow, TooFewPairs, Unfinished
 from judging.guidelines.services import policy_publish
-from judging.models import Exam, KnownPair, Pair, Sitting
+from judging.models import Exam, ExamAttempt, KnownPair, Pair
 from judging.qualification.rules.passing import Grader, PassRule, Truths, power, truths_drawn
 from judging.qualification.rules.truth import Distance
 from judging.qualification.selectors import exams as power_selectors
+from judging.qualification.selectors.exam_attempts import onboarding_facts
 from judging.qualification.selectors.exams import (
     exam_anchor_rows,
     exam_pairs,
@@ -25,10 +26,9 @@ from judging.qualification.selectors.exams import (
     known_pairs_in_stock,
     known_pairs_shown,
 )
-from judging.qualification.selectors.sittings import onboarding_facts
+from judging.qualification.services.exam_attempts import missed_exam_count
 from judging.qualification.services.exams import EXAMS, exam_close, exam_create, exam_prepare, known_pair_anchor
 from judging.qualification.services.reports import exam_report
-from judging.qualification.services.sittings import missed_exam_count
 from judging.quality.rules.agreement import Weights
 from tests.conftest import Messages
 from tests.factories import (
@@ -171,7 +171,7 @@ class TestClose:
         assert {attempt.state for attempt in attempts} == {"waiting"}
         closed_by(exam, messages)
         assert truths_of(exam) == [Decimal("1.5"), Decimal("4"), Decimal("2.5")]
-        states = list(exam.sittings.order_by("pk").values_list("state", flat=True))
+        states = list(exam.attempts.order_by("pk").values_list("state", flat=True))
         assert states == ["feedback", "done", "feedback", "feedback"]  # 0, 0 and 3 are 1.5 and 4 away
 
     def test_it_asks_while_people_are_unfinished_and_leaves_their_grades_out(self, messages: Messages) -> None:
@@ -186,7 +186,7 @@ class TestClose:
         assert caught.value.numbers == numbers
         assert all(str(number) in str(caught.value) for number in numbers)
         closed_by(exam, messages, confirmed=EVERYBODY)
-        missed = Sitting.objects.get(annotator=late)
+        missed = ExamAttempt.objects.get(annotator=late)
         assert (missed.state, missed.passed, status_of(late)) == ("missed", None, "exam")
         assert truths_of(exam) == [2, 2]
         with pytest.raises(AttemptOver, match="closed before"):
@@ -203,7 +203,7 @@ class TestClose:
             give(third, known_pair, 2)
         for _ in range(2):
             closed_by(exam, messages, confirmed=EVERYBODY)
-        assert Sitting.objects.get(annotator=third).state == "done"
+        assert ExamAttempt.objects.get(annotator=third).state == "done"
         assert AuditEvent.objects.filter(action="exam.close").count() == 1
         assert exam_report(exam_id=exam.pk).report == exam.report
 
@@ -217,8 +217,8 @@ class TestClose:
         closed_by(exam, messages, confirmed=EVERYBODY, call_off=True)
         assert exam.state == "closed"
         assert truths_of(exam) == [None] * 4
-        assert {attempt.passed for attempt in exam.sittings.all()} == {None}
-        assert all(attempt.has_no_result for attempt in exam.sittings.filter(annotator__in=came))
+        assert {attempt.passed for attempt in exam.attempts.all()} == {None}
+        assert all(attempt.has_no_result for attempt in exam.attempts.filter(annotator__in=came))
         another = cohort_exam(exam.project, queries=1, depth=1)
         for user in (*came, late):
             assert start(user, exam.project).exam_id == another.pk
@@ -253,7 +253,7 @@ class TestClose:
 class TestMissed:
     """One rule: a missed exam costs an attempt only if the lead says so."""
 
-    def missed(self, messages: Messages, *, graded: int = 1) -> Sitting:
+    def missed(self, messages: Messages, *, graded: int = 1) -> ExamAttempt:
         """Somebody with one attempt whose later exam was closed before they had given all grades."""
         project = ProjectFactory()
         policy_publish(project=project, actor=None, exam_attempts=1)
@@ -335,7 +335,7 @@ class TestTruthRule:
         assert count == (n_truths if truth_rule == "agreeing" else None)
         assert len(known_pairs_in_stock(project_id=exam.project_id)) == n_truths
         if not n_truths:  # where nothing is true nothing comes back
-            assert set(exam.sittings.values_list("state", flat=True)) == {"done"}
+            assert set(exam.attempts.values_list("state", flat=True)) == {"done"}
 
     def colluded(self, others: int, seed: int, messages: Messages) -> Exam:
         """Two with the same random grades, and so many accurate people, on 5 x 5 pairs; closed by majorities."""
@@ -345,7 +345,7 @@ class TestTruthRule:
         sit_all(exam, *[agreed_on] * 2, *[[0, 1, 2, 3, 4] * 5] * others)
         closed_by(exam, messages, truth_rule="agreeing")
         with messages():
-            for attempt in exam.sittings.filter(state="feedback"):
+            for attempt in exam.attempts.filter(state="feedback"):
                 regrade(attempt)
         return exam
 
@@ -361,33 +361,33 @@ class TestTruthRule:
         self, messages: Messages, others: int, seed: int, results: list[bool | None]
     ) -> None:
         exam = self.colluded(others, seed, messages)
-        assert list(exam.sittings.order_by("pk").values_list("passed", flat=True)) == results
+        assert list(exam.attempts.order_by("pk").values_list("passed", flat=True)) == results
 
     def test_two_who_collude_beside_one_get_no_result_and_can_sit_another_exam(self, messages: Messages) -> None:
         exam = self.colluded(1, 1, messages)
-        for attempt in exam.sittings.all():
+        for attempt in exam.attempts.all():
             facts = onboarding_facts(project_id=exam.project_id, annotator_id=attempt.annotator_id)
             assert (facts.counting, facts.attempts_left, status_of(attempt.annotator)) == (False, 2, "exam")
             assert (attempt.passed, attempt.report["no_result"]) == (None, True)
             assert "0 of the 25 pairs" in attempt.report["why"]
-        before = list(exam.sittings.order_by("pk").values_list("report", "passed"))
+        before = list(exam.attempts.order_by("pk").values_list("report", "passed"))
         exam_report(exam_id=exam.pk)
         with messages():
             EXAMS.sweep(NOW + 10 * MINUTES)
-        assert list(exam.sittings.order_by("pk").values_list("report", "passed")) == before
+        assert list(exam.attempts.order_by("pk").values_list("report", "passed")) == before
         cohort_exam(exam.project, queries=1, depth=1)
-        again = start(exam.sittings.earliest("pk").annotator, exam.project)
+        again = start(exam.attempts.earliest("pk").annotator, exam.project)
         assert (again.exam_id, again.state) != (exam.pk, "done")
 
     def test_who_is_left_out_makes_no_truth(self, messages: Messages) -> None:
         exam = self.exam_taken()
-        numbers = [attempt.annotator.memberships.get().number or 0 for attempt in exam.sittings.order_by("pk")]
+        numbers = [attempt.annotator.memberships.get().number or 0 for attempt in exam.attempts.order_by("pk")]
         with pytest.raises(NotPossible, match="3 of them would be left out"):
             exam_close(exam=exam, actor=lead(exam.project), left_out=numbers[:3])
-        out = list(exam.sittings.order_by("pk")[:2])
+        out = list(exam.attempts.order_by("pk")[:2])
         closed_by(exam, messages, left_out=numbers[:2])
         assert truths_of(exam) == [0, 1, 2, 3]
-        assert set(exam.sittings.filter(left_out=True).values_list("pk", flat=True)) == {row.pk for row in out}
+        assert set(exam.attempts.filter(left_out=True).values_list("pk", flat=True)) == {row.pk for row in out}
         assert AuditEvent.objects.get(action="exam.close").data["left_out"] == sorted(numbers[:2])
         assert (exam.report["n"], exam.report["misaligned"]) == (3, 0)
         for attempt in out:
@@ -446,7 +446,7 @@ class TestAnchors:
 class TestShownBefore:
     """A failed account is told truths; who comes back under another name is asked other pairs, as far as there are."""
 
-    def failed(self, project: Project, messages: Messages) -> Sitting:
+    def failed(self, project: Project, messages: Messages) -> ExamAttempt:
         with messages():
             attempt = sit(examinee(project), project, opposite)
             regrade(attempt)
@@ -506,7 +506,7 @@ class TestPower:
 
 
 class TestResult:
-    def cohort(self, messages: Messages, *, last: list[int]) -> tuple[Exam, Sitting]:
+    def cohort(self, messages: Messages, *, last: list[int]) -> tuple[Exam, ExamAttempt]:
         """Two who agree, one nearly, and somebody who gives ``last``; the exam is closed."""
         exam = cohort_exam(queries=2, depth=5)
         policy_publish(project=exam.project, actor=None, exam_levels=1)  # ten pairs tell few levels apart
@@ -518,8 +518,8 @@ class TestResult:
 
     def test_who_is_aligned_everywhere_is_qualified_as_the_round_closes(self, messages: Messages) -> None:
         exam, other = self.cohort(messages, last=[0, 1, 2, 3, 4, 4, 3, 2, 1, 0])
-        assert set(exam.sittings.values_list("state", "passed")) == {("done", True)}
-        reasons = StandingChange.objects.filter(to_standing="qualified").values_list("reason", flat=True)
+        assert set(exam.attempts.values_list("state", "passed")) == {("done", True)}
+        reasons = StatusChange.objects.filter(to_status="qualified").values_list("reason", flat=True)
         assert len(reasons) == 4
         assert all("Passed exam 1: Quadratic kappa" in reason for reason in reasons)
         assert (exam.report["misaligned"], exam.report["n"]) == (0, 4)

@@ -7,8 +7,8 @@ import pytest
 from judging.qualification.rules.onboarding import Facts, Step, next_step, status_due
 
 NEW = Facts(
-    standing="candidate",
-    gate_is_open=False,
+    status="candidate",
+    screening_is_open=False,
     is_screened=False,
     confirmed=False,
     has_tutorial=False,
@@ -16,13 +16,13 @@ NEW = Facts(
     exam_passed=False,
 )
 READ, TRAINED = {"confirmed": True}, {"has_tutorial": True, "tutorial_done": True}
-SCREENING, OPEN = {"gate_is_open": True}, {"exam_is_open": True}
-CASES: list[tuple[str, dict[str, Any], str, Step]] = [  # standing, what is so, standing due, what comes next
+SCREENING, OPEN = {"screening_is_open": True}, {"exam_is_open": True}
+CASES: list[tuple[str, dict[str, Any], str, Step]] = [  # status, what is so, status due, what comes next
     ("candidate", {}, "training", Step.GUIDELINE),
-    ("candidate", SCREENING, "candidate", Step.GATE),
+    ("candidate", SCREENING, "candidate", Step.SCREENING),
     ("candidate", {**SCREENING, "is_screened": True}, "training", Step.GUIDELINE),
     ("candidate", READ, "exam", Step.NO_EXAM),
-    ("candidate", {**SCREENING, **READ}, "candidate", Step.GATE),
+    ("candidate", {**SCREENING, **READ}, "candidate", Step.SCREENING),
     ("candidate", {**READ, "exam_passed": True}, "qualified", Step.JUDGE),
     ("training", SCREENING, "training", Step.GUIDELINE),
     ("training", {"has_tutorial": True}, "training", Step.GUIDELINE),
@@ -50,5 +50,5 @@ CASES: list[tuple[str, dict[str, Any], str, Step]] = [  # standing, what is so, 
 
 @pytest.mark.parametrize(("status", "changes", "due", "step"), CASES)
 def test_what_follows(status: str, changes: dict[str, Any], due: str, step: Step) -> None:
-    facts = NEW._replace(standing=status, **changes)
+    facts = NEW._replace(status=status, **changes)
     assert (status_due(facts), next_step(facts)) == (due, step)

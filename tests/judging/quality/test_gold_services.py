@@ -120,7 +120,7 @@ class TestWholeBatch:
         assert GoldGrade.objects.filter(truth=None).count() == 1  # settled with different grades: for company
         assert gold_counts(project.pk) == {person.pk: (BATCH_LEAST, 0)}
         assignment.batch.refresh_from_db()
-        assert (assignment.batch.state, assignment.batch.free_seats) == ("done", 0)
+        assert (assignment.batch.state, assignment.batch.free_slots) == ("done", 0)
         assert next_of(project, person).batch_id == real.pk
 
     def test_not_when_nothing_else_waits(self) -> None:

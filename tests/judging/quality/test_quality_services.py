@@ -79,7 +79,7 @@ def test_an_alert_is_raised_once_and_again_only_after_more_judgments(project: Pr
         alert_see(alert=alert, lead=chief)
     event = AuditEvent.objects.get(action="alert.see")
     assert (event.data["note"], event.data["annotator"]) == ("All of one query", int(number_of(one)))
-    assert Membership.objects.get(user=one).standing == "qualified"
+    assert Membership.objects.get(user=one).status == "qualified"
     quality_compute(project_id=project.pk, now=NOW)
     assert QualityAlert.objects.count() == 1
     judged(project, one, annotator(project), grades=[GRADES, GRADES])

@@ -100,10 +100,10 @@ class TestFiles:
     def test_every_grade_says_under_which_versions(self, folder: Path) -> None:
         head, *rows = (folder / layout.JUDGMENTS).read_text().splitlines()
         assert head == "pair_id,worker,relevance,round,seat,position,guideline,policy,source"
-        judgments = Judgment.objects.order_by("pair", "round", "seat").filter(pair__batch__query__number__in=[10, 20])
+        judgments = Judgment.objects.order_by("pair", "round", "slot").filter(pair__batch__query__number__in=[10, 20])
         workers = [line.split(",")[1] for line in (folder / layout.RAW).read_text().splitlines()[1:]]
         assert rows == [
-            f"{row.pair_id},{number},{row.grade},{row.round},{row.seat},{row.position},1,1,person"
+            f"{row.pair_id},{number},{row.grade},{row.round},{row.slot},{row.position},1,1,person"
             for row, number in zip(judgments, workers, strict=True)
         ]
 

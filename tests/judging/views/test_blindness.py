@@ -160,7 +160,7 @@ def others_speak(assignment: Assignment) -> None:
 
 
 def test_what_others_do_changes_nothing_that_is_shown(client: Client, batch: Batch) -> None:
-    assignment, other = hold(batch), hold(batch, seat=2)
+    assignment, other = hold(batch), hold(batch, slot=2)
     client.force_login(assignment.annotator)
     first = pairs_in_order(assignment)[0]
     client.post(url("judgment-create", first), form(assignment, first, 3))
@@ -214,7 +214,7 @@ def as_heard(client: Client, assignment: Assignment) -> list[str]:
 
 def judge_round_on(batch: Batch) -> None:
     for slot, value in ((1, 0), (2, 4)):
-        grade(AssignmentFactory(batch=batch, seat=slot), [value] * 4)
+        grade(AssignmentFactory(batch=batch, slot=slot), [value] * 4)
     Assignment.objects.filter(batch=batch).update(state="finished", ended_at=timezone.now())
     Pair.objects.filter(batch=batch).update(state="escalated")
     Batch.objects.filter(pk=batch.pk).update(round=2)

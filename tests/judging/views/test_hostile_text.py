@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.http import HttpResponse
 
-from accounts.models import Identity, StandingChange
+from accounts.models import Identity, StatusChange
 from annotation.models import CastMember
 from core.models import Job
 from judging.models import HoursCorrection, ReleaseWords
@@ -46,7 +46,7 @@ def write_rows(site: Site) -> None:
     PoolSourceFactory(pooling=site.pooling, name="system")
     Job.objects.create(project=project, kind="preview", title="Cutting previews", done=3, total=9)
     CastMember.objects.create(corpus=project.dataset.corpus, name="Ada", gender="F", kind="name", noun="woman")
-    StandingChange.objects.create(membership=site.member, to_standing="suspended", reason="x", actor=lead)
+    StatusChange.objects.create(membership=site.member, to_status="suspended", reason="x", actor=lead)
     HoursCorrection.objects.create(
         project=project, annotator=person, day=date(2026, 3, 1), seconds=60, reason="x", made_by=lead
     )

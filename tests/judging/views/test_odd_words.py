@@ -16,7 +16,7 @@ NUL, LONG, NUMBER = "\0", "x" * 5000, "9" * 30
 PARAMETERS = [  # in addresses, by any page
     *("action", "after", "annotator", "base", "before", "caption", "check", "convention", "every", "form", "from"),
     *("gain", "group", "guideline", "kind", "limit", "measure", "moment", "one", "other", "page", "policy", "q"),
-    *("query", "release", "run", "seed", "seen", "show", "sort", "split", "standing", "state", "status", "to"),
+    *("query", "release", "run", "seed", "seen", "show", "sort", "split", "status", "state", "status", "to"),
     *("training", "tried", "until", "version", "who", "words"),
 ]
 

@@ -95,7 +95,7 @@ def test_ones_own_pages_name_nothing_of_others(scenario: OwnedSite) -> None:
     """Pages of the project that show the asker's own: a second annotator finds nothing of the first there."""
     client = Client()
     client.force_login(scenario.seconds["annotator"])
-    theirs = [scenario.pair, scenario.assignment, scenario.sitting, scenario.known]
+    theirs = [scenario.pair, scenario.assignment, scenario.exam_attempt, scenario.known]
     secret = {str(row.uuid) for row in theirs} | {str(scenario.moment.preview_uuid)}
     for endpoint in (endpoint for endpoint in ENDPOINTS if "annotator" in endpoint[2] and endpoint[3] == "get"):
         page = client.get(scenario.url(endpoint), follow=True).content.decode()

@@ -1,4 +1,4 @@
-"""Taking seats and sending grades, for tests of services."""
+"""Taking slots and sending grades, for tests of services."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -35,13 +35,13 @@ def state_of(assignment: Assignment) -> str:
 
 
 def free_slots_of(batch: Batch) -> int:
-    return Batch.objects.get(pk=batch.pk).free_seats
+    return Batch.objects.get(pk=batch.pk).free_slots
 
 
 def escalate(batch: Batch) -> None:
     """A first round that ends far apart on the first pair, whatever else is waiting."""
     for slot, grades in ((1, [0, 1]), (2, [4, 1])):
-        assignment = AssignmentFactory(batch=batch, seat=slot)
+        assignment = AssignmentFactory(batch=batch, slot=slot)
         grade(assignment, grades)
         finish(assignment)
     batch_advance(batch_id=batch.pk)

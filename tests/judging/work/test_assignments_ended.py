@@ -96,7 +96,7 @@ class TestFlagged:
         assert (outcomes(batch)[0], free_slots_of(batch)) == (("open", None), 1)
         assert turns(batch.project, [first.annotator, second.annotator]) == [None, None]
         third = take(batch)
-        assert (third.seat, pairs_by_rank(third)) == (first.seat, pairs_of(batch)[:1])
+        assert (third.slot, pairs_by_rank(third)) == (first.slot, pairs_of(batch)[:1])
         with messages():
             grade(third, [3])
             finish(third)
@@ -117,7 +117,7 @@ class TestFlagged:
         assert outcomes(batch) == [("withdrawn", None), ("settled", 2)]
         assert pairs_of(batch)[0].reason == "flagged_twice"
         batch.refresh_from_db()
-        assert (batch.state, batch.free_seats) == ("done", 0)
+        assert (batch.state, batch.free_slots) == ("done", 0)
 
     def test_a_flag_counts_when_its_assignment_has_ended(self) -> None:
         batch = BatchFactory()
@@ -154,8 +154,8 @@ class TestReturn:
         assignment.refresh_from_db()
         assert (assignment.state, assignment.ended_at) == (State.RETURNED, NOW + MINUTES)
         full, rest = take(batch), take(batch)
-        assert (full.seat, pairs_by_rank(full)) == (2, pairs_of(batch))
-        assert (rest.seat, pairs_by_rank(rest)) == (assignment.seat, pairs_of(batch)[1:])
+        assert (full.slot, pairs_by_rank(full)) == (2, pairs_of(batch))
+        assert (rest.slot, pairs_by_rank(rest)) == (assignment.slot, pairs_of(batch)[1:])
         with pytest.raises(LeaseLost, match="given this batch back"):
             give(assignment, pairs_of(batch)[0], 4)
 
@@ -167,7 +167,7 @@ class TestReturn:
         grade(given_back, [1])
         give_back(given_back)
         other = take(first)
-        assert other.seat == 2
+        assert other.slot == 2
         judge(second, [1, 1], person)
         again = take(first, person)
-        assert (again.seat, pairs_by_rank(again)) == (given_back.seat, pairs_of(first)[1:])
+        assert (again.slot, pairs_by_rank(again)) == (given_back.slot, pairs_of(first)[1:])

@@ -1,4 +1,4 @@
-"""Keeping a seat by a lease, and losing it."""
+"""Keeping a slot by a lease, and losing it."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -76,7 +76,7 @@ class TestLease:
 
     def test_only_ones_own_of_this_project(self) -> None:
         assignment, other = AssignmentFactory(), AssignmentFactory()
-        AssignmentFactory(batch=assignment.batch, seat=2)
+        AssignmentFactory(batch=assignment.batch, slot=2)
         assignment_renew(project=assignment.project, annotator=assignment.annotator, now=NOW + MINUTES)
         assert Assignment.objects.filter(expires_at=NOW + 20 * MINUTES).count() == 2
         with pytest.raises(LeaseLost):
@@ -113,7 +113,7 @@ class TestLapse:
         assert outcomes(batch) == [("settled", 1), ("open", None), ("open", None)]
 
         third = take(batch, now=LATE)
-        assert third.seat == second.seat
+        assert third.slot == second.slot
         assert pairs_by_rank(third) == pairs_of(batch)[1:]
         with pytest.raises(NotAssigned):
             give(third, pairs_of(batch)[0], 4, now=LATE)
@@ -130,7 +130,7 @@ class TestLapse:
         person = annotator(batch.project)
         grade(take(batch, person), [1])
         again = take(batch, person, now=LATE)
-        assert (again.seat, pairs_by_rank(again)) == (1, pairs_of(batch)[1:])
+        assert (again.slot, pairs_by_rank(again)) == (1, pairs_of(batch)[1:])
         flag(again, pairs_of(batch)[1], now=LATE)
         assert assignment_take(project=batch.project, annotator=person, now=LATE + 20 * MINUTES) is None
         take(batch, now=LATE + 20 * MINUTES)

@@ -1,4 +1,4 @@
-"""Taking a seat in turn: what is handed out, to whom, in which order."""
+"""Taking a slot in turn: what is handed out, to whom, in which order."""
 
 import pytest
 from django.db import connection
@@ -23,10 +23,10 @@ class TestTake:
         batch = BatchFactory()
         person = annotator(batch.project)
         assignment = take(batch, person)
-        assert (assignment.batch, assignment.round, assignment.seat, assignment.annotator) == (batch, 1, 1, person)
+        assert (assignment.batch, assignment.round, assignment.slot, assignment.annotator) == (batch, 1, 1, person)
         assert (assignment.state, assignment.expires_at, assignment.ended_at) == (State.OPEN, NOW + 20 * MINUTES, None)
         batch.refresh_from_db()
-        assert (batch.begun, batch.free_seats) == (True, 1)
+        assert (batch.begun, batch.free_slots) == (True, 1)
         assert take(batch, person) == assignment
         policy_publish(project=batch.project, actor=None, lease_minutes=3)
         assert take(batch).expires_at == NOW + 3 * MINUTES
@@ -75,11 +75,11 @@ class TestTake:
         assert take_next(batch.project) is None
 
     def test_a_slot_of_a_named_batch(self) -> None:
-        """As the demo takes it: never what the person knows, nothing when no seat is free."""
+        """As the demo takes it: never what the person knows, nothing when no slot is free."""
         first, batch = batches(ProjectFactory(), 2)
         people = [annotator(batch.project) for _ in range(3)]
         assignments = [assignment_take_of(batch=batch, annotator=person, now=NOW) for person in people]
-        assert [assignment and (assignment.batch, assignment.seat) for assignment in assignments] == [
+        assert [assignment and (assignment.batch, assignment.slot) for assignment in assignments] == [
             (batch, 1),
             (batch, 2),
             None,
@@ -101,7 +101,7 @@ class TestOrder:
     def test_the_oldest_new_batch_first(self) -> None:
         project = ProjectFactory()
         first, second = batches(project, 2)
-        assert [take(batch).seat for batch in (first, first, second, second)] == [1, 2, 1, 2]
+        assert [take(batch).slot for batch in (first, first, second, second)] == [1, 2, 1, 2]
 
     def test_among_begun_ones_that_of_whom_one_has_shared_the_fewest_with(self) -> None:
         project = ProjectFactory()
@@ -142,20 +142,20 @@ class TestOrder:
             assert (take_next(project, person) is not None) == waits
 
     def test_batches_that_claim_a_free_slot_are_put_right_meanwhile(self) -> None:
-        """However many claim it, somebody who asks gets the seat there is."""
+        """However many claim it, somebody who asks gets the slot there is."""
         project = ProjectFactory()
         wrong = batches(project, 8, pairs=1)
         for batch in wrong:
             judge(batch, [1])
             judge(batch, [1])
         (right,) = batches(project, 1)
-        Batch.objects.filter(pk__in=[batch.pk for batch in wrong]).update(free_seats=2)
+        Batch.objects.filter(pk__in=[batch.pk for batch in wrong]).update(free_slots=2)
         take(right)
         assert [free_slots_of(batch) for batch in wrong] == [0] * 8
 
     def test_a_batch_that_hides_its_slots_is_put_right_by_the_sweep(self) -> None:
         batch = BatchFactory()
-        Batch.objects.update(free_seats=0)
+        Batch.objects.update(free_slots=0)
         assert take_next(batch.project) is None
         batches_sweep()
         assert free_slots_of(batch) == 2

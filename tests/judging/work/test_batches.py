@@ -62,7 +62,7 @@ class TestOpen:
         assert [pair.candidate.rank for pair in pairs_of(first)] == list(range(1, 21))
         assert [pair.candidate.rank for pair in pairs_of(second)] == [21, 22, 23]
         assert (first.round, first.state, first.project) == (1, "open", query.project)
-        assert (first.free_seats, first.begun) == (2, False)
+        assert (first.free_slots, first.begun) == (2, False)
         assert batch_create(query=query, number=1) == first
 
     def test_a_moment_without_preview_is_never_handed_out(self) -> None:
@@ -94,7 +94,7 @@ class TestAdvance:
         batch = BatchFactory(pairs=3)
         judge_round(batch, [0, 3, 0], [4, 3, 2])
         assert outcomes(batch) == [("escalated", None), ("settled", 3), ("escalated", None)]
-        assert (batch.state, batch.round, batch.free_seats, batch.begun) == ("open", 2, 2, False)
+        assert (batch.state, batch.round, batch.free_slots, batch.begun) == ("open", 2, 2, False)
         judge_round(batch, [2, 4], [1, 4])
         assert outcomes(batch) == [("settled", 2), ("settled", 3), ("dropped", None)]
         assert [pair.reason for pair in pairs_of(batch)] == ["", "", "no_consensus"]
@@ -160,17 +160,17 @@ class TestAdvance:
         batch = BatchFactory()
         take(batch)
         for claimed in (0, 2):
-            Batch.objects.update(free_seats=claimed)
+            Batch.objects.update(free_slots=claimed)
             batch_advance(batch_id=batch.pk)
             batch.refresh_from_db()
-            assert batch.free_seats == 1
+            assert batch.free_slots == 1
 
     def test_flags_that_a_lost_message_left_withdraw(self) -> None:
         """Both flags are final; nobody has looked since."""
         batch = BatchFactory()
         first, second = pairs_of(batch)
         for slot in (1, 2):
-            assignment = AssignmentFactory(batch=batch, seat=slot)
+            assignment = AssignmentFactory(batch=batch, slot=slot)
             FlagFactory(assignment=assignment, pair=first)
             give(assignment, second, slot)
         Assignment.objects.update(state="finished", ended_at=NOW)
@@ -179,7 +179,7 @@ class TestAdvance:
 
     def test_flags_of_open_assignments_or_withdrawn_do_not(self) -> None:
         batch = BatchFactory(pairs=1)
-        one, other = (AssignmentFactory(batch=batch, seat=slot) for slot in (1, 2))
+        one, other = (AssignmentFactory(batch=batch, slot=slot) for slot in (1, 2))
         FlagFactory(assignment=one, withdrawn_at=NOW)
         FlagFactory(assignment=one)
         FlagFactory(assignment=other)

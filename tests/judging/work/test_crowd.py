@@ -142,7 +142,7 @@ class Crowd:
         return assignment.pair_views[assignment.next_index() or 0]
 
     def bring_to_its_end(self) -> None:
-        """Newcomers, one after the other, find a seat until everything is decided."""
+        """Newcomers, one after the other, find a slot until everything is decided."""
         Batch.objects.update(is_paused=False)
         assignments_sweep(now=self.now() + 60 * MINUTES)
         for _ in range(4 * len(self.batches) * PAIRS):
@@ -150,7 +150,7 @@ class Crowd:
             if not Batch.objects.filter(state=Batch.State.OPEN).exists():
                 return
             self.judge_as(annotator(self.project))
-        raise AssertionError("newcomers found seats, but came to no end")
+        raise AssertionError("newcomers found slots, but came to no end")
 
     def judge_as(self, person: User) -> None:
         assignment = assignment_take(project=self.project, annotator=person, now=self.now())

@@ -147,7 +147,7 @@ class TestOwnGrades:
         person = annotator(batch.project)
         judge(batch, [3, 0], person)
         judge(batch, [4, 2])
-        Membership.objects.filter(user=person).update(standing=status)
+        Membership.objects.filter(user=person).update(status=status)
         client.force_login(person)
         page = client.get(url("own-grades", batch.project)).content.decode()
         assert batch.query.text in page

@@ -39,7 +39,7 @@ class TestDismiss:
         assert dismiss(pair) == 1
         assert not flags_waiting(batch.project).exists()
         answer = FlagAnswer.objects.get()
-        assert (answer.kind, answer.words) == ("dismissed", "It plays here.")
+        assert (answer.kind, answer.text) == ("dismissed", "It plays here.")
         event = AuditEvent.objects.get(action="flag.dismiss")
         assert (event.subject, event.actor) == (pair.uuid, answer.answered_by)
         assert event.data == {"query": batch.query.text, "flags": ["broken"], "reason": "It plays here."}
@@ -63,7 +63,7 @@ class TestDismiss:
         assert not FlagAnswer.objects.exists()
         dismiss(pair)
         unflagged = pairs_of(batch)[1]
-        FlagFactory(assignment=AssignmentFactory(batch=batch, seat=2), pair=unflagged, withdrawn_at=NOW)
+        FlagFactory(assignment=AssignmentFactory(batch=batch, slot=2), pair=unflagged, withdrawn_at=NOW)
         for other in (pair, unflagged):
             with pytest.raises(NotPossibleNow, match="No flag of this pair waits"):
                 dismiss(other)
@@ -73,7 +73,7 @@ def test_withdrawing_answers_the_flags_for_good(batch: Batch) -> None:
     pair, person = flagged(batch), lead(batch.project)
     pair_withdraw(pair=pair, lead=person, reason="It stays black.")
     answer = FlagAnswer.objects.get()
-    assert (answer.kind, answer.words) == ("withdrawn", "It stays black.")
+    assert (answer.kind, answer.text) == ("withdrawn", "It stays black.")
     assert not flags_waiting(batch.project).exists()
     pair_restore(pair=pair, lead=person)
     assert not flags_waiting(batch.project).exists()

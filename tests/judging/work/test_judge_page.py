@@ -103,7 +103,7 @@ class TestGrade:
         assert (answer.status_code, answer.headers["Location"]) == (302, url("pair-next", open_assignment.project))
         row = Judgment.objects.get(pair=first)
         assert (row.grade, row.uuid, row.position, row.comment) == (4, data["key"], 1, "too dark")
-        assert (row.previous_grade, row.source, row.round, row.seat) == (1, "person", 1, 1)
+        assert (row.previous_grade, row.source, row.round, row.slot) == (1, "person", 1, 1)
 
     def test_htmx_shows_the_next_pair_then_the_last_look(self, browser: Client, open_assignment: Assignment) -> None:
         first, second, third = pairs_in_order(open_assignment)

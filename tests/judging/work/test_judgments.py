@@ -26,7 +26,7 @@ class TestSubmit:
         give(assignment, pairs_of(batch)[0], 4, now=minute(3))
         judgment = Judgment.objects.get()
         assert (judgment.grade, judgment.annotator, judgment.assignment) == (4, assignment.annotator, assignment)
-        assert (judgment.round, judgment.seat, judgment.occurrence, judgment.revision) == (1, 1, 0, 0)
+        assert (judgment.round, judgment.slot, judgment.occurrence, judgment.revision) == (1, 1, 0, 0)
         assert (judgment.guideline, judgment.policy, judgment.source) == (guideline, policy, Judgment.Source.PERSON)
         assert (judgment.created_at, judgment.comment, guideline.version, policy.version) == (minute(3), "", 2, 2)
 
@@ -44,14 +44,14 @@ class TestSubmit:
         assert not Judgment.objects.exists()
 
     def test_a_slot_taken_by_somebody_else_is_a_named_refusal(self) -> None:
-        """The unique constraint speaks last: somebody was at this seat before, and the row was not looked for."""
+        """The unique constraint speaks last: somebody was at this slot before, and the row was not looked for."""
         assignment = AssignmentFactory()
         pair = pairs_of(assignment.batch)[0]
-        other = AssignmentFactory(batch=assignment.batch, seat=2)
+        other = AssignmentFactory(batch=assignment.batch, slot=2)
         JudgmentFactory(assignment=other, pair=pair, annotator=other.annotator)
         Assignment.objects.filter(pk=other.pk).update(state=State.LAPSED, ended_at=NOW)
         with triggers_asleep():
-            Assignment.objects.filter(pk=assignment.pk).update(seat=2)
+            Assignment.objects.filter(pk=assignment.pk).update(slot=2)
         with pytest.raises(JudgingError, match="graded already"):
             give(assignment, pair, 1)
         assert Judgment.objects.get().assignment == other
@@ -105,7 +105,7 @@ def of_who_is_out(assignment: Assignment) -> Pair:
 
 
 def of_who_leads_now(assignment: Assignment) -> Pair:
-    Membership.objects.filter(user=assignment.annotator).update(role="lead", number=None, standing="")
+    Membership.objects.filter(user=assignment.annotator).update(role="lead", number=None, status="")
     return pairs_of(assignment.batch)[0]
 
 
@@ -257,7 +257,7 @@ class TestFlag:
 
     def test_nobody_takes_back_another_ones(self) -> None:
         assignment = AssignmentFactory()
-        other = AssignmentFactory(batch=assignment.batch, seat=2)
+        other = AssignmentFactory(batch=assignment.batch, slot=2)
         pair = pairs_of(assignment.batch)[0]
         flag(other, pair)
         unflag(assignment, pair)

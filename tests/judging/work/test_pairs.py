@@ -54,7 +54,7 @@ def test_the_last_pair_closes_its_batch_and_stays_out_where_its_grades_cannot_de
     withdraw(pair)
     batch_advance(batch_id=batch.pk)
     batch.refresh_from_db()
-    assert (batch.state, batch.free_seats) == (Batch.State.DONE, 0)
+    assert (batch.state, batch.free_slots) == (Batch.State.DONE, 0)
     with pytest.raises(NotPossibleNow, match="finished"):
         restore(pair)
     assert outcomes(batch) == [WITHDRAWN]

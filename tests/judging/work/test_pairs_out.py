@@ -125,7 +125,7 @@ class TestCsv:
     def test_dropped(self, lead_client: Client, project: Project) -> None:
         pair = dropped(project, query__text="=cmd()")
         [row] = self.rows(lead_client.get(url("dropped-csv", project)))
-        numbers = [j.annotator.memberships.get().number for j in pair.judgments.order_by("round", "seat")]
+        numbers = [j.annotator.memberships.get().number for j in pair.judgments.order_by("round", "slot")]
         assert row["query"] == "'=cmd()"
         assert row["grades"] == f"{numbers[0]}:0 {numbers[1]}:4"
         assert row["second_grades"] == f"{numbers[2]}:1 {numbers[3]}:3"
@@ -161,7 +161,7 @@ class TestAnswers:
         assert uuids_on_page(answer) == [str(pair.uuid)]
         answer = lead_client.post(url("flag-dismiss", pair), {"words": "It plays.", "list": "flagged"})
         assert answer.headers["Location"] == url("flags", project)
-        assert FlagAnswer.objects.get().words == "It plays."
+        assert FlagAnswer.objects.get().text == "It plays."
         answer = lead_client.post(url("flag-dismiss", pair), {"words": "It plays."})
         assert answer.status_code == 409
         assert "No flag of this pair waits for an answer." in answer.content.decode()

@@ -35,16 +35,16 @@ def visibility_of(member: Membership, *moments: Moment) -> list[bool]:
 
 
 @pytest.mark.parametrize(
-    ("standing", "visible"),
+    ("status", "visible"),
     [
         *((status, True) for status in ("candidate", "training", "exam", "qualified")),
         *((status, False) for status in ("suspended", "left")),
     ],
 )
 def test_annotators_see_what_teaches_them_until_they_are_out(
-    project: Project, example: Moment, taught: Moment, standing: str, visible: bool
+    project: Project, example: Moment, taught: Moment, status: str, visible: bool
 ) -> None:
-    member = MembershipFactory(project=project, standing=standing)
+    member = MembershipFactory(project=project, status=status)
     assert visibility_of(member, example, taught) == [visible] * 2
 
 
@@ -57,7 +57,7 @@ def test_who_leads_sees_it_and_participants_do_not(
 
 def test_the_guideline_of_who_is_out_has_no_pictures(project: Project, example: Moment, client: Client) -> None:
     for status, pictures in (("qualified", True), ("left", False)):
-        client.force_login(MembershipFactory(project=project, standing=status).user)
+        client.force_login(MembershipFactory(project=project, status=status).user)
         page = client.get(reverse("judging:guideline", args=[project.uuid])).content.decode()
         assert (str(example.preview_uuid) in page) is pictures
 
@@ -71,7 +71,7 @@ def test_what_was_judged_is_shown_as_long_as_one_judges(person_status: str) -> N
     Moment.objects.update(preview_state="ready")
     member = Membership.objects.get(user=person)
     assert visibility_of(member, *moments) == [True, True]
-    Membership.objects.filter(pk=member.pk).update(standing=person_status)
+    Membership.objects.filter(pk=member.pk).update(status=person_status)
     assert visibility_of(member, *moments) == [person_status == "qualified"] * 2
-    Membership.objects.filter(pk=member.pk).update(role="participant", number=None, standing="")
+    Membership.objects.filter(pk=member.pk).update(role="participant", number=None, status="")
     assert visibility_of(member, *moments) == [False, False]

@@ -90,7 +90,7 @@ class TestRecut:
         assert (recut_work(recut_id=recut.pk), recut_work(recut_id=recut.pk), len(spans_cut)) == (True, False, 1)
         answers = FlagAnswer.objects.order_by("flag")
         results = [(answer.flag.reason, answer.kind, answer.answered_by) for answer in answers]
-        assert results == [(reason, "recut", recut.asked_by) for reason in ("unreadable", "broken")]
+        assert results == [(reason, "recut", recut.requested_by) for reason in ("unreadable", "broken")]
 
     def test_a_failure_is_reported_and_the_flags_go_on_waiting(self, pair: Pair) -> None:
         flag(take(pair.batch), pair)

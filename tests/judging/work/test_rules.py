@@ -1,4 +1,4 @@
-"""The rules of handing out: seats, order, leases, keys of forms, time spent, bounds of a moment."""
+"""The rules of handing out: slots, order, leases, keys of forms, time spent, bounds of a moment."""
 
 import math
 from datetime import UTC, datetime, timedelta
@@ -15,7 +15,7 @@ from judging.work.rules import (
     active_ms,
     fault_of_bounds,
     form_key,
-    free_seats,
+    free_slots,
     lease_until,
     shuffled,
     slot_for,
@@ -23,7 +23,7 @@ from judging.work.rules import (
 )
 
 NEW = [RequestedPair(7, (), False), RequestedPair(3, (), False)]
-BY_1 = [RequestedPair(7, (1,), False), RequestedPair(3, (1,), False)]  # seat 1 has graded everything
+BY_1 = [RequestedPair(7, (1,), False), RequestedPair(3, (1,), False)]  # slot 1 has graded everything
 PART = [RequestedPair(7, (1, 2), False), RequestedPair(3, (2,), False)]  # whoever sat at 1 left after one pair
 DONE = [RequestedPair(7, (1, 2), False), RequestedPair(3, (2, 1), False)]
 
@@ -52,7 +52,7 @@ def knowing(pairs: list[RequestedPair], *pair_ids: int) -> list[RequestedPair]:
 def test_a_slot_is_free_when_nobody_holds_it_and_a_grade_is_missing(
     pairs: list[RequestedPair], occupied_slots: list[int], free: dict[int, list[int]]
 ) -> None:
-    assert free_seats(pairs, taken_slots=occupied_slots) == free
+    assert free_slots(pairs, taken_slots=occupied_slots) == free
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_a_slot_is_free_when_nobody_holds_it_and_a_grade_is_missing(
         (PART, [], (1, [3])),
         (DONE, [], None),
         ([], [], None),
-        (knowing(NEW, 7), [], (1, [3])),  # what they know stays with the seat
+        (knowing(NEW, 7), [], (1, [3])),  # what they know stays with the slot
         (knowing(NEW, 7, 3), [], None),
         (knowing(BY_1, 3), [], (2, [7])),
         (knowing(PART, 7), [], (1, [3])),  # what they know is not asked for any more
@@ -89,7 +89,7 @@ requested_pairs = st.lists(
 
 @given(requested_pairs, slot_sets)
 def test_missing_grades_belong_to_free_or_occupied_slots(pairs: list[RequestedPair], occupied_slots: set[int]) -> None:
-    free = free_seats(pairs, taken_slots=occupied_slots)
+    free = free_slots(pairs, taken_slots=occupied_slots)
     assert occupied_slots.isdisjoint(free)
     for pair in pairs:
         for slot in SLOTS:
@@ -100,14 +100,14 @@ def test_missing_grades_belong_to_free_or_occupied_slots(pairs: list[RequestedPa
 @given(requested_pairs, slot_sets)
 def test_free_slots_are_never_empty_and_keep_the_order(pairs: list[RequestedPair], occupied_slots: set[int]) -> None:
     order = [pair.pair_id for pair in pairs]
-    for pair_ids in free_seats(pairs, taken_slots=occupied_slots).values():
+    for pair_ids in free_slots(pairs, taken_slots=occupied_slots).values():
         assert pair_ids
         assert pair_ids == [pair_id for pair_id in order if pair_id in pair_ids]
 
 
 @given(requested_pairs, slot_sets)
 def test_somebody_new_always_finds_the_slot_that_is_free(pairs: list[RequestedPair], occupied_slots: set[int]) -> None:
-    free = free_seats(pairs, taken_slots=occupied_slots)
+    free = free_slots(pairs, taken_slots=occupied_slots)
     offer = slot_for(knowing(pairs), taken_slots=occupied_slots)
     assert (offer is None) == (not free)
     assert offer is None or offer == (offer[0], free[offer[0]])
@@ -118,7 +118,7 @@ def test_somebody_new_always_finds_the_slot_that_is_free(pairs: list[RequestedPa
 def test_nobody_gets_a_pair_they_know(pairs: list[RequestedPair], occupied_slots: set[int]) -> None:
     offer = slot_for(pairs, taken_slots=occupied_slots)
     known_ids = {pair.pair_id for pair in pairs if pair.known}
-    free = free_seats(pairs, taken_slots=occupied_slots)
+    free = free_slots(pairs, taken_slots=occupied_slots)
     if offer is None:
         assert all(known_ids >= set(pair_ids) for pair_ids in free.values())
     else:

@@ -14,7 +14,7 @@ from django.urls import reverse
 
 from accounts.models import Project
 from annotation.models import Moment
-from judging.models import Assignment, Batch, KnownPair, Sitting
+from judging.models import Assignment, Batch, ExamAttempt, KnownPair
 from judging.work.services.assignments import assignment_finish
 from judging.work.services.judgments import flag_set, judgment_submit
 from tests.factories import GIF, BatchFactory, CaptionFactory, PairFactory, ProjectFactory
@@ -28,9 +28,9 @@ pytestmark = pytest.mark.django_db
 UUIDS = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-([0-9a-f])[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 TIMES = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|\+00:00)?|\d+ (s|min|minutes)\b|\b\d\d:\d\d\b")
 WORDS = re.compile(r'person-\d+|project \d+|A person looks for thing \d+|[Aa]nnotator \d+|"number":\d+|corpus \d+')
-PAGES = ("desk", "pair-next", "last-look", "own-grades", "hours", "guideline", "guideline-versions", "gate")
+PAGES = ("desk", "pair-next", "last-look", "own-grades", "hours", "guideline", "guideline-versions", "screening")
 ENTRANCES = ("projects", "assignment", "judgments")
-Site = tuple[Assignment, Sitting]
+Site = tuple[Assignment, ExamAttempt]
 
 
 def plain_site() -> Site:
@@ -42,7 +42,7 @@ def plain_site() -> Site:
 def telling_site() -> Site:
     """Others graded everything and flagged one; captions tell; what similarity found first stands last."""
     batch = batch_of(ranks=(44, 43, 42, 41), similarity=0.1, words="Ross reads a letter aloud and " * 20)
-    assignment, other = hold(batch), hold(batch, seat=2)
+    assignment, other = hold(batch), hold(batch, slot=2)
     for grade, pair in enumerate(pairs_in_order(other)):
         judgment_submit(annotator=other.annotator, pair_uuid=pair.uuid, grade=grade, comment="telling")
     flag_set(annotator=other.annotator, pair_uuid=pairs_in_order(other)[0].uuid, reason="offensive", comment="telling")
@@ -59,7 +59,7 @@ def batch_of(*, ranks: tuple[int, ...], similarity: float, words: str) -> Batch:
     return batch
 
 
-def begin_attempt(project: Project, *, truth: int | None) -> Sitting:
+def begin_attempt(project: Project, *, truth: int | None) -> ExamAttempt:
     exam = cohort_exam(project)
     KnownPair.objects.filter(exam=exam).update(truth=truth)
     for known_pair in exam.known_pairs.select_related("moment"):
@@ -67,8 +67,8 @@ def begin_attempt(project: Project, *, truth: int | None) -> Sitting:
     person = examinee(project)
     browser = Client()
     browser.force_login(person)
-    browser.post(url("sitting-start", project), {"purpose": "exam"})
-    return Sitting.objects.get(annotator=person)
+    browser.post(url("attempt-start", project), {"purpose": "exam"})
+    return ExamAttempt.objects.get(annotator=person)
 
 
 def heard(site: Site) -> list[str]:
@@ -111,18 +111,18 @@ def of_programs(assignment: Assignment) -> list[HttpResponse]:
     return [*answers, program.get("judgments", assignment.project)]
 
 
-def of_exam(attempt: Sitting) -> list[HttpResponse]:
+def of_exam(attempt: ExamAttempt) -> list[HttpResponse]:
     browser = Client()
     browser.force_login(attempt.annotator)
-    answers = [browser.get(url("sitting", attempt))]
+    answers = [browser.get(url("attempt", attempt))]
     for known_pair in (KnownPair.objects.get(pk=known_id) for known_id in attempt.known_ids):
         page = browser.get(url("known-pair", known_pair))
         key = KEY.search(page.content.decode())
         form = {"key": key.group(1) if key else "", "grade": 3}
         preview = browser.get(reverse("judging:preview", args=[known_pair.moment.preview_uuid]))
         answers += [page, preview, browser.post(url("known-grade", known_pair), form, headers=HTMX)]
-    answers += [browser.get(url("sitting-look", attempt)), browser.post(url("sitting-hand-in", attempt))]
-    return [*answers, browser.get(url("sitting", attempt)), browser.get(url("desk", attempt.project))]
+    answers += [browser.get(url("attempt-look", attempt)), browser.post(url("attempt-hand-in", attempt))]
+    return [*answers, browser.get(url("attempt", attempt)), browser.get(url("desk", attempt.project))]
 
 
 def test_nothing_an_annotator_reaches_differs() -> None:

@@ -85,6 +85,6 @@ def test_uploads_score_what_the_published_scorer_says(member: Membership, client
         assert Client(headers=bearer(member.user)).post(url("runs", member.project), form).status_code == 201
     for name, system in (("XML_N20", "XML"), ("ReLoCLNet_N40", "ReLoCLNet")):
         scored_like(name, Run.objects.get(system=system))
-    (warning,) = Run.objects.get(system="XML").scorings.get().remarks
+    (warning,) = Run.objects.get(system="XML").scorings.get().warnings
     words = "predictions that end after their video, by up to 1.0 s: 985, first in line 1, query 54251, "
     assert warning.startswith(words)

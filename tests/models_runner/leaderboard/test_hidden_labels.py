@@ -183,7 +183,7 @@ def test_order_ranks_and_warnings_follow_shown_scores_alone(site: Site) -> None:
     free = VideoFactory(corpus=site.project.dataset.corpus, name="free", duration_s=90)
     assert free.name not in judged
     run = site.bring(run_json({number: [[free.name, 1.0, 4.0, 1.0]] for number in (10, 11)}))
-    assert (run.state, run.scorings.get().remarks) == ("scored", [])
+    assert (run.state, run.scorings.get().warnings) == ("scored", [])
 
 
 def test_the_same_file_and_the_runs_of_the_site_give_the_same_numbers_on_every_release(site: Site) -> None:

@@ -97,7 +97,7 @@ def test_what_is_answered_is_counted_and_what_is_odd_is_remarked_on(site: Site) 
     paper, released = (scoring.scores.get(**about, convention=name).value for name in ("paper", "released"))
     assert paper == pytest.approx(released / 2)
     warning = "predictions that end after their video, by up to 1.5 s: 1, first in line 1, query 10, prediction 4"
-    assert (scoring.state, scoring.remarks) == ("scored", [warning])
+    assert (scoring.state, scoring.warnings) == ("scored", [warning])
 
 
 @pytest.mark.parametrize(

@@ -122,7 +122,7 @@ def test_all_but_the_bad_item_get_their_rows_and_progress_is_reported(tmp_path: 
         outcome = extract(
             ITEMS, Lengths(), writer, total=5, on_progress=lambda n_done, all_: progress.append((n_done, all_))
         )
-    assert (outcome.made, outcome.failures, outcome.reasons) == (4, 1, {"2": "cannot be read"})
+    assert (outcome.n_made, outcome.failures, outcome.reasons) == (4, 1, {"2": "cannot be read"})
     assert progress == [(2, 5), (4, 5), (5, 5)]
     with open_features(tmp_path / "a.h5") as store:
         assert store.names == ["1", "3", "4", "5"] and store.rows("4")[0, 0] == 4
@@ -130,12 +130,12 @@ def test_all_but_the_bad_item_get_their_rows_and_progress_is_reported(tmp_path: 
 
 def test_what_an_earlier_writer_left_is_not_made_again(tmp_path: Path) -> None:
     writer = FeatureWriter(tmp_path / "a.h5", width=2)
-    assert extract(ITEMS[:2], Lengths(), writer).made == 1
+    assert extract(ITEMS[:2], Lengths(), writer).n_made == 1
     writer.close()
     later = Lengths()
     with FeatureWriter(tmp_path / "a.h5", width=2) as writer:
         outcome = extract(ITEMS, later, writer)
-    assert later.item_names == ["2", "3", "4", "5"] and (outcome.kept, outcome.made) == (1, 3)
+    assert later.item_names == ["2", "3", "4", "5"] and (outcome.n_present, outcome.n_made) == (1, 3)
 
 
 def test_rows_that_are_no_numbers_are_the_failure_of_their_item(tmp_path: Path) -> None:
@@ -146,4 +146,4 @@ def test_rows_that_are_no_numbers_are_the_failure_of_their_item(tmp_path: Path) 
 
     with FeatureWriter(tmp_path / "a.h5", width=2) as writer:
         outcome = extract(ITEMS, Wild(), writer)
-    assert (outcome.made, list(outcome.reasons)) == (4, ["3"])
+    assert (outcome.n_made, list(outcome.reasons)) == (4, ["3"])

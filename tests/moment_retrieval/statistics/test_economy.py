@@ -85,7 +85,7 @@ def run(*numbers: int) -> RunTable:
 def test_a_study_reports_every_run_under_every_cut(judged: JudgedTable, pairs: list[Pair]) -> None:
     progress: list[tuple[int, int]] = []
     runs = {"best": run(1, 3, 2, 5), "worst": run(9, 9), "middle": run(5, 2)}
-    result = study(runs, judged, pairs, halves=3, samples=30, tell=lambda *counts: progress.append(counts))
+    result = study(runs, judged, pairs, halves=3, samples=30, on_progress=lambda *counts: progress.append(counts))
     assert progress[-1] == (8, 8)
     assert result["judgments"] == 14
     agreed = next(reduction for reduction in result["cuts"] if reduction["name"] == "two-agreed")

@@ -99,7 +99,7 @@ class TestEscalation:
 
     PAIRS = 3
 
-    def test_a_third_and_fourth_are_asked_though_worker_and_broker_died_before_the_round_was_decided(
+    def test_a_third_and_fourth_are_requested_though_worker_and_broker_died_before_the_round_was_decided(
         self, site: Site
     ) -> None:
         scenario = Scenario.make(annotators=4)

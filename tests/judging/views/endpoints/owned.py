@@ -58,7 +58,7 @@ OWNED = [
         Owned("get", route, "moment", "annotator", STAFF)
         for route in ("judging:preview", "judging:preview-clip", "api:preview-gif", "api:preview-mp4")
     ),
-    Owned("post", "judging:gate-answer", "attempt", "annotator", NOBODY, unlike=STAFF | {"participant"}),
+    Owned("post", "judging:screening-answer", "attempt", "annotator", NOBODY, unlike=STAFF | {"participant"}),
     Owned("post", "token-revoke", "token", "annotator", NOBODY),
     Owned("post", "session-end", "browser", "annotator", NOBODY),
     *(
@@ -107,7 +107,7 @@ class OwnedSite(Site):
 
     @cached_property
     def attempt(self) -> Any:
-        """At the gate; the form names it."""
+        """At the screening test; the form names it."""
         return self.settings_form["attempt"]
 
     @cached_property
@@ -161,7 +161,7 @@ class OwnedSite(Site):
         uuid = name or (item.preview_uuid if row.what == "moment" else getattr(item, "uuid", item))
         args = [uuid]
         form = self.form((row.route, row.what, NOBODY, row.method)) if row.method == "post" else {}
-        if row.route == "judging:gate-answer":
+        if row.route == "judging:screening-answer":
             args, form = [self.project.uuid], {"attempt": uuid, "answer-0": 0}
         if row.route == "models_runner:video":
             args = [self.project.uuid, uuid]

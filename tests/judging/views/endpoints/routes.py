@@ -87,7 +87,7 @@ PEOPLE = area(
     ("judging", "invitation", LEAD, "get", "invitation-place"),
     ("judging", "invitation", LEAD, "post", "invitation-renew invitation-revoke"),
     ("judging", "member", LEAD, "get", "person person-erase"),
-    ("judging", "member", LEAD, "post", "person-standing person-password"),
+    ("judging", "member", LEAD, "post", "person-status person-password"),
 )
 QUALITY = area(
     ("judging", "project", STAFF, "get", "agreement agreement-csv alerts"),
@@ -114,24 +114,24 @@ EXAMS = area(
     ("judging", "exam", LEAD, "post", "exam-close"),
     ("judging", "known", STAFF, "get", "known-exam"),
     ("judging", "known", LEAD, "post", "known-explain known-retire known-anchor"),
-    ("judging", "sitting", STAFF, "get", "missed-exam"),
-    ("judging", "sitting", LEAD, "post", "missed-exam-count"),
-    ("judging", "project", ANNOTATOR, "post", "sitting-start"),
+    ("judging", "exam_attempt", STAFF, "get", "missed-exam"),
+    ("judging", "exam_attempt", LEAD, "post", "missed-exam-count"),
+    ("judging", "project", ANNOTATOR, "post", "attempt-start"),
 )
 SETTINGS = area(
-    ("judging", "project", ANNOTATOR, "post", "guideline-confirm gate-start gate-answer"),
+    ("judging", "project", ANNOTATOR, "post", "guideline-confirm screening-start screening-answer"),
     ("judging", "project", EVERYONE, "get", "guideline-versions"),
     ("judging", "guideline", EVERYONE, "get", "guideline-version"),
-    ("judging", "project", LEAD, "get", "guideline-edit guideline-review guideline-examples gate-question-new"),
+    ("judging", "project", LEAD, "get", "guideline-edit guideline-review guideline-examples screening-question-new"),
     ("judging", "project", LEAD, "post", "guideline-save guideline-preview guideline-publish guideline-discard"),
     ("judging", "project", LEAD, "post", "guideline-example-set guideline-example-remove training-draw"),
-    ("judging", "project", LEAD, "post", "gate-question-create gate-set policy-publish"),
-    ("judging", "project", STAFF, "get", "training gate-questions gate-preview policy"),
+    ("judging", "project", LEAD, "post", "screening-question-create screening-set policy-publish"),
+    ("judging", "project", STAFF, "get", "training screening-questions screening-preview policy"),
     ("judging", "drawn", STAFF, "get", "training-pair"),
     ("judging", "drawn", LEAD, "post", "training-pair-grade training-pair-move training-pair-remove"),
-    ("judging", "project", ANNOTATOR, "get", "gate"),
-    ("judging", "question", LEAD, "get", "gate-question"),
-    ("judging", "question", LEAD, "post", "gate-question-change gate-question-retire"),
+    ("judging", "project", ANNOTATOR, "get", "screening"),
+    ("judging", "question", LEAD, "get", "screening-question"),
+    ("judging", "question", LEAD, "post", "screening-question-change screening-question-retire"),
 )
 PAY = area(
     ("judging", "project", LEAD, "get", "pay pay-csv forecast"),
@@ -149,8 +149,8 @@ ENDPOINTS += [*SETTINGS, *PAY, *BENCHMARKS]
 HOLDER_ENDPOINTS = area(  # only who holds the pair's assignment learns that it exists
     ("judging", "pair", ANNOTATOR, "get", "pair"),
     ("judging", "pair", ANNOTATOR, "post", "judgment-create flag-set flag-withdraw"),
-    ("judging", "sitting", ANNOTATOR, "get", "sitting sitting-look"),
-    ("judging", "sitting", ANNOTATOR, "post", "sitting-hand-in"),
+    ("judging", "exam_attempt", ANNOTATOR, "get", "exam_attempt sitting-look"),
+    ("judging", "exam_attempt", ANNOTATOR, "post", "attempt-hand-in"),
     ("judging", "known", ANNOTATOR, "get", "known-pair"),
     ("judging", "known", ANNOTATOR, "post", "known-grade"),
 )

@@ -24,13 +24,13 @@ from judging.models import (
     Assignment,
     Batch,
     BatchReview,
-    GateQuestion,
     Guideline,
     KnownPair,
     Pair,
     QualityAlert,
     QualityReport,
     Release,
+    ScreeningQuestion,
 )
 from judging.people.services import invitation_create
 from judging.work.rules import attempt_key, form_key
@@ -80,7 +80,7 @@ FIGURES = {  # of an annotator of whom little can be told
 
 @dataclass
 class Site:
-    """One project with everything a URL can name, and one person for each way of standing to it."""
+    """One project with everything a URL can name, and one person for each relation to it."""
 
     project: Project = field(default_factory=ProjectFactory)
 
@@ -121,8 +121,8 @@ class Site:
         QualityReport.objects.create(project=self.project, data=figures, computed_at=timezone.now())
         statistics_compute(project_id=self.project.pk)
         self.done = finished_batch
-        self.sitting = in_feedback(self.assignment.annotator, self.project)
-        self.exam = self.sitting.exam
+        self.exam_attempt = in_feedback(self.assignment.annotator, self.project)
+        self.exam = self.exam_attempt.exam
         self.known = KnownPair.objects.get(exam=self.exam)
 
     @cached_property
@@ -166,7 +166,7 @@ class Site:
         return drawn_pair(self.project, truth=2, tutorial_position=1)
 
     @cached_property
-    def question(self) -> GateQuestion:
+    def question(self) -> ScreeningQuestion:
         return screening_question(self.project)
 
     @cached_property
@@ -246,8 +246,8 @@ class Site:
         if endpoint in COVERAGE:
             return self.study_form
         if endpoint and endpoint[0] == "judging:known-grade":
-            last = self.sitting.grades.latest("attempt").uuid
-            return {"key": attempt_key(attempt=self.sitting.uuid, pair=self.known.uuid, last=last), "grade": 3}
+            last = self.exam_attempt.grades.latest("try_number").uuid
+            return {"key": attempt_key(attempt=self.exam_attempt.uuid, pair=self.known.uuid, last=last), "grade": 3}
         if endpoint and endpoint[0].startswith("models_runner:feature-set"):
             return self.features_form
         if endpoint and endpoint[0] == "annotation:train-set-start":
@@ -269,7 +269,7 @@ class Site:
 
     @cached_property
     def settings_form(self) -> dict[str, object]:
-        """There is a draft of the guideline to publish, a query to draw, and an attempt at the gate to answer."""
+        """There is a draft of the guideline to publish, a query to draw, and a screening attempt to answer."""
         draft_open(project=self.project, actor=None)
         QueryFactory(project=self.project, split="train")
         attempt = screening_attempt(self.people["annotator"], [self.question])

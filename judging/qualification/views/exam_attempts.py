@@ -18,10 +18,10 @@ from core.refusals import refusal_log
 from judging.exceptions import AttemptOver, FormStale, NotAssigned, PairWithdrawn
 from judging.guidelines.selectors import policy_in_force
 from judging.guidelines.views import guideline_context
-from judging.models import Sitting
-from judging.qualification.selectors.sittings import AttemptPair, OpenAttempt, attempt_by_pair, attempt_of
-from judging.qualification.services import sittings
-from judging.qualification.services.sittings import attempt_grade, attempt_hand_in
+from judging.models import ExamAttempt
+from judging.qualification.selectors.exam_attempts import AttemptPair, OpenAttempt, attempt_by_pair, attempt_of
+from judging.qualification.services import exam_attempts
+from judging.qualification.services.exam_attempts import attempt_grade, attempt_hand_in
 from judging.qualification.views.exams import share_words
 from judging.work.forms import GivenForm
 from judging.work.views.judge import form_refusal, grade_buttons, is_htmx, pair_part
@@ -32,43 +32,43 @@ PAIR, LOOK = "judging/qualification/pair.html", "judging/qualification/last_look
 @project_action(ANNOTATOR, back="judging:desk")
 def attempt_start(request: MemberRequest, project: Project) -> HttpResponse:
     purpose = request.POST.get("purpose")
-    if purpose not in Sitting.Purpose.values:
+    if purpose not in ExamAttempt.Purpose.values:
         messages.error(request, "Say what for.")
         return redirect("judging:desk", project.uuid)
-    started = sittings.attempt_start(project=project, annotator=request.user, purpose=purpose)
-    return redirect("judging:sitting", started.uuid)
+    started = exam_attempts.attempt_start(project=project, annotator=request.user, purpose=purpose)
+    return redirect("judging:attempt", started.uuid)
 
 
 @login_required
-def sitting(request: HttpRequest, sitting_uuid: UUID) -> HttpResponse:
+def attempt(request: HttpRequest, attempt_uuid: UUID) -> HttpResponse:
     """Show what comes next in the attempt: a pair, the last look, waiting, or the result."""
-    open_attempt = _own(request, sitting_uuid)
+    open_attempt = _own(request, attempt_uuid)
     index = open_attempt.next_index()
     if index is not None:
         return _page(request, open_attempt, index)
     return (
-        redirect("judging:sitting-look", open_attempt.uuid)
+        redirect("judging:attempt-look", open_attempt.uuid)
         if open_attempt.may_change
         else _result(request, open_attempt)
     )
 
 
 @login_required
-def last_look(request: HttpRequest, sitting_uuid: UUID) -> HttpResponse:
+def last_look(request: HttpRequest, attempt_uuid: UUID) -> HttpResponse:
     """All pairs with the grades given, before an exam is handed in."""
-    open_attempt = _own(request, sitting_uuid)
+    open_attempt = _own(request, attempt_uuid)
     return (
         _page(request, open_attempt, None)
         if open_attempt.may_change
-        else redirect("judging:sitting", open_attempt.uuid)
+        else redirect("judging:attempt", open_attempt.uuid)
     )
 
 
 @login_required
-@post_only("judging:sitting")
-def hand_in(request: HttpRequest, sitting_uuid: UUID) -> HttpResponse:
-    open_attempt = _own(request, sitting_uuid)
-    open_attempt = attempt_hand_in(annotator=cast(User, request.user), attempt=sitting_uuid, now=clock.now())
+@post_only("judging:attempt")
+def hand_in(request: HttpRequest, attempt_uuid: UUID) -> HttpResponse:
+    open_attempt = _own(request, attempt_uuid)
+    open_attempt = attempt_hand_in(annotator=cast(User, request.user), attempt=attempt_uuid, now=clock.now())
     return _on(request, open_attempt)
 
 
@@ -77,7 +77,7 @@ def pair_show(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
     """One pair: to change its grade, or to look at what was told of it."""
     open_attempt = _own_pair(request, pair_uuid)
     index = open_attempt.index_of(pair_uuid)
-    is_over = open_attempt.state in (Sitting.State.DONE, Sitting.State.MISSED)
+    is_over = open_attempt.state in (ExamAttempt.State.DONE, ExamAttempt.State.MISSED)
     if (is_over and not open_attempt.reveals_at_once) or not _may_be_shown(open_attempt, index):
         return _on(request, open_attempt)
     return _part(request, open_attempt, index) if is_htmx(request) else _page(request, open_attempt, index)
@@ -113,7 +113,7 @@ def pair_grade(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
     if is_htmx(request):
         return _part(request, open_attempt, index)
     stays = index is not None and open_attempt.pairs[index].uuid == pair_uuid
-    return redirect("judging:known-pair", pair_uuid) if stays else redirect("judging:sitting", open_attempt.uuid)
+    return redirect("judging:known-pair", pair_uuid) if stays else redirect("judging:attempt", open_attempt.uuid)
 
 
 def _refused(request: HttpRequest, pair_uuid: UUID, note: str, *, status: int) -> HttpResponse:
@@ -127,7 +127,7 @@ def _refused(request: HttpRequest, pair_uuid: UUID, note: str, *, status: int) -
 
 def _on(request: HttpRequest, open_attempt: OpenAttempt, *, status: int = 302) -> HttpResponse:
     """To where the attempt goes on."""
-    url = reverse("judging:sitting", args=[open_attempt.uuid])
+    url = reverse("judging:attempt", args=[open_attempt.uuid])
     if is_htmx(request):
         return HttpResponseClientRedirect(url)
     if status == 302:
@@ -142,8 +142,8 @@ def _on(request: HttpRequest, open_attempt: OpenAttempt, *, status: int = 302) -
 
 def _result(request: HttpRequest, open_attempt: OpenAttempt, *, status: int = 200) -> HttpResponse:
     """Waiting for the others or for the figures, or what came of it."""
-    row = Sitting.objects.select_related("exam").get(pk=open_attempt.sitting_id)
-    counting = row.purpose == Sitting.Purpose.EXAM and row.state == Sitting.State.DONE and not row.is_decided
+    row = ExamAttempt.objects.select_related("exam").get(pk=open_attempt.exam_attempt_id)
+    counting = row.purpose == ExamAttempt.Purpose.EXAM and row.state == ExamAttempt.State.DONE and not row.is_decided
     context = {
         **context_of(open_attempt, None),
         "attempt": row,
@@ -188,9 +188,9 @@ def _part(
     template = LOOK if index is None else PAIR
     response = pair_part(request, template, context_of(open_attempt, index, note), status=status)
     if index is None:
-        return replace_url(response, reverse("judging:sitting-look", args=[open_attempt.uuid]))
+        return replace_url(response, reverse("judging:attempt-look", args=[open_attempt.uuid]))
     if index == open_attempt.next_index():
-        return replace_url(response, reverse("judging:sitting", args=[open_attempt.uuid]))
+        return replace_url(response, reverse("judging:attempt", args=[open_attempt.uuid]))
     return replace_url(response, reverse("judging:known-pair", args=[open_attempt.pairs[index].uuid]))
 
 

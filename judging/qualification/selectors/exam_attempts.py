@@ -13,47 +13,47 @@ from uuid import UUID
 
 from accounts.models import Membership
 from core.sql import sql_rows
-from judging.models import Exam, Sitting
+from judging.models import Exam, ExamAttempt
 from judging.qualification.rules.onboarding import Facts
 from judging.qualification.rules.truth import is_aligned
 from judging.work.rules import attempt_key
 
 AHEAD = 3  # previews to load while one is judged
-State, Purpose = Sitting.State, Sitting.Purpose
+State, Purpose = ExamAttempt.State, ExamAttempt.Purpose
 
 ATTEMPT = """
-SELECT sitting.id, sitting.uuid, sitting.purpose, sitting.state, sitting.annotator_id, project.id, project.uuid,
-    coalesce(exam.kind, ''), coalesce(exam.state, ''), coalesce(member.role, ''), coalesce(member.standing, ''),
-    person.is_simulated, coalesce((SELECT max(created_at) FROM judging_sittinggrade WHERE sitting_id = sitting.id),
-        sitting.created_at), guideline.id, guideline.levels::text
-FROM judging_sitting sitting
-JOIN accounts_project project ON project.id = sitting.project_id
-JOIN accounts_user person ON person.id = sitting.annotator_id
-LEFT JOIN judging_exam exam ON exam.id = sitting.exam_id
-LEFT JOIN accounts_membership member ON member.project_id = project.id AND member.user_id = sitting.annotator_id
+SELECT attempt.id, attempt.uuid, attempt.purpose, attempt.state, attempt.annotator_id, project.id, project.uuid,
+    coalesce(exam.kind, ''), coalesce(exam.state, ''), coalesce(member.role, ''), coalesce(member.status, ''),
+    person.is_simulated, coalesce((SELECT max(created_at) FROM judging_examgrade WHERE exam_attempt_id = attempt.id),
+        attempt.created_at), guideline.id, guideline.levels::text
+FROM judging_examattempt attempt
+JOIN accounts_project project ON project.id = attempt.project_id
+JOIN accounts_user person ON person.id = attempt.annotator_id
+LEFT JOIN judging_exam exam ON exam.id = attempt.exam_id
+LEFT JOIN accounts_membership member ON member.project_id = project.id AND member.user_id = attempt.annotator_id
 CROSS JOIN LATERAL (SELECT id, levels FROM judging_guideline
-    WHERE project_id = sitting.project_id ORDER BY version DESC LIMIT 1) guideline
-WHERE (%(annotator)s::bigint IS NULL OR sitting.annotator_id = %(annotator)s::bigint) AND sitting.id = """
+    WHERE project_id = attempt.project_id ORDER BY version DESC LIMIT 1) guideline
+WHERE (%(annotator)s::bigint IS NULL OR attempt.annotator_id = %(annotator)s::bigint) AND attempt.id = """
 
 BY_ID = "%(name)s"
-BY_UUID = "(SELECT id FROM judging_sitting WHERE uuid = %(name)s)"
+BY_UUID = "(SELECT id FROM judging_examattempt WHERE uuid = %(name)s)"
 BY_PAIR = """(SELECT latest.id FROM judging_knownpair known
-    JOIN judging_sitting latest ON latest.annotator_id = %(annotator)s AND latest.project_id = known.project_id
+    JOIN judging_examattempt latest ON latest.annotator_id = %(annotator)s AND latest.project_id = known.project_id
         AND known.id = ANY (latest.known_ids)
     WHERE known.uuid = %(name)s ORDER BY latest.id DESC LIMIT 1)"""
 
 ATTEMPT_PAIRS = """
 SELECT known.id, known.uuid, known.query_id, query.text, moment.preview_uuid, moment.preview_clip <> '',
     known.is_retired, known.truth, known.explanation, coalesce(given.grades, '[]'::json)::text
-FROM judging_sitting sitting
-CROSS JOIN LATERAL unnest(sitting.known_ids) WITH ORDINALITY AS shown (known_id, position)
+FROM judging_examattempt attempt
+CROSS JOIN LATERAL unnest(attempt.known_ids) WITH ORDINALITY AS shown (known_id, position)
 JOIN judging_knownpair known ON known.id = shown.known_id
 JOIN annotation_query query ON query.id = known.query_id
 JOIN annotation_moment moment ON moment.id = known.moment_id
-LEFT JOIN LATERAL (SELECT json_agg(json_build_array(grade.uuid, grade.grade) ORDER BY grade.attempt) AS grades
-    FROM judging_sittinggrade grade
-    WHERE grade.sitting_id = sitting.id AND grade.known_pair_id = known.id) given ON true
-WHERE sitting.id = %(sitting)s
+LEFT JOIN LATERAL (SELECT json_agg(json_build_array(grade.uuid, grade.grade) ORDER BY grade.try_number) AS grades
+    FROM judging_examgrade grade
+    WHERE grade.exam_attempt_id = attempt.id AND grade.known_pair_id = known.id) given ON true
+WHERE attempt.id = %(attempt)s
 ORDER BY shown.position"""
 
 
@@ -109,7 +109,7 @@ class AttemptPair(NamedTuple):
 class OpenAttempt:
     """An exam attempt with the guideline in force and its pairs."""
 
-    sitting_id: int
+    exam_attempt_id: int
     uuid: UUID
     purpose: str
     state: str
@@ -119,7 +119,7 @@ class OpenAttempt:
     exam_kind: str
     exam_state: str
     role: str
-    standing: str
+    status: str
     is_simulated: bool
     changed_at: datetime  # when the last grade was given in it, or it began
     guideline_id: int
@@ -150,7 +150,7 @@ class OpenAttempt:
 
     @property
     def judges(self) -> bool:
-        return self.role == Membership.Role.ANNOTATOR and self.standing not in ("suspended", "left")
+        return self.role == Membership.Role.ANNOTATOR and self.status not in ("suspended", "left")
 
     @property
     def left(self) -> int:
@@ -217,26 +217,26 @@ def attempt_by_id(*, attempt_id: int, lock: bool = False) -> OpenAttempt:
     """Anybody's attempt."""
     open_attempt = _read_attempt(BY_ID, None, attempt_id, lock=lock)
     if open_attempt is None:
-        raise Sitting.DoesNotExist
+        raise ExamAttempt.DoesNotExist
     return open_attempt
 
 
 def _read_attempt(which: str, annotator_id: int | None, name: UUID | int, *, lock: bool) -> OpenAttempt | None:
-    statement = f"{ATTEMPT}{which}{' FOR UPDATE OF sitting' if lock else ''}"
+    statement = f"{ATTEMPT}{which}{' FOR UPDATE OF attempt' if lock else ''}"
     rows = sql_rows(statement, {"annotator": annotator_id, "name": name})
     if not rows:
         return None
     [(*columns, levels)] = rows
     pairs = [
         AttemptPair._make([*pair, tuple(AttemptGrade(UUID(key), grade) for key, grade in json.loads(grades))])
-        for *pair, grades in sql_rows(ATTEMPT_PAIRS, {"sitting": columns[0]})
+        for *pair, grades in sql_rows(ATTEMPT_PAIRS, {"attempt": columns[0]})
     ]
     return OpenAttempt(*[*columns, json.loads(levels), tuple(pairs)])
 
 
 FACTS = """
-SELECT member.standing, policy.gate_is_open,
-    EXISTS (SELECT 1 FROM judging_gateattempt attempt WHERE attempt.project_id = member.project_id
+SELECT member.status, policy.screening_is_open,
+    EXISTS (SELECT 1 FROM judging_screeningattempt attempt WHERE attempt.project_id = member.project_id
         AND attempt.annotator_id = member.user_id AND attempt.score >= attempt.passing),
     EXISTS (SELECT 1 FROM judging_guidelineconfirmation confirmed
         WHERE confirmed.annotator_id = member.user_id AND confirmed.guideline_id = (SELECT id FROM judging_guideline
@@ -244,32 +244,32 @@ SELECT member.standing, policy.gate_is_open,
     EXISTS (SELECT 1 FROM judging_knownpair known JOIN annotation_moment moment ON moment.id = known.moment_id
         WHERE known.project_id = member.project_id AND known.tutorial_position IS NOT NULL AND NOT known.is_retired
             AND moment.preview_state = 'ready'),
-    EXISTS (SELECT 1 FROM judging_sitting sat WHERE sat.project_id = member.project_id
+    EXISTS (SELECT 1 FROM judging_examattempt sat WHERE sat.project_id = member.project_id
         AND sat.annotator_id = member.user_id AND sat.purpose = 'tutorial' AND sat.state = 'done'),
     coalesce(exams.passed, false), coalesce(exams.waiting, false), coalesce(exams.feedback, false),
     coalesce(exams.counting, false), policy.exam_attempts - coalesce(exams.failed, 0),
     EXISTS (SELECT 1 FROM judging_exam exam WHERE exam.project_id = member.project_id AND exam.state = 'open')
 FROM accounts_membership member
-CROSS JOIN LATERAL (SELECT gate_is_open, exam_attempts FROM judging_policy
+CROSS JOIN LATERAL (SELECT screening_is_open, exam_attempts FROM judging_policy
     WHERE project_id = member.project_id ORDER BY version DESC LIMIT 1) policy
-CROSS JOIN LATERAL (SELECT max(change.created_at) AS at FROM accounts_standingchange change
-    WHERE change.membership_id = member.id AND change.from_standing IN ('suspended', 'left')) returned
+CROSS JOIN LATERAL (SELECT max(change.created_at) AS at FROM accounts_statuschange change
+    WHERE change.membership_id = member.id AND change.from_status IN ('suspended', 'left')) returned
 CROSS JOIN LATERAL (SELECT bool_or(sat.passed AND counts.it) AS passed,
         bool_or(sat.state = 'waiting') AS waiting, bool_or(sat.state = 'feedback') AS feedback,
         bool_or(sat.state = 'done' AND sat.passed IS NULL AND NOT sat.report ? 'no_result') AS counting,
         count(*) FILTER (WHERE counts.it AND (NOT sat.passed OR sat.missed_counts)) AS failed
-    FROM judging_sitting sat
+    FROM judging_examattempt sat
     CROSS JOIN LATERAL (SELECT returned.at IS NULL OR sat.ended_at >= returned.at AS it) counts
     WHERE sat.project_id = member.project_id AND sat.annotator_id = member.user_id AND sat.purpose = 'exam') exams
 WHERE member.project_id = %(project)s AND member.user_id = %(annotator)s AND member.role = 'annotator'"""
 
 
 LATELY = """
-SELECT EXISTS (SELECT 1 FROM judging_sitting sat WHERE sat.project_id = %(project)s
+SELECT EXISTS (SELECT 1 FROM judging_examattempt sat WHERE sat.project_id = %(project)s
         AND sat.annotator_id = %(annotator)s AND sat.purpose = 'warm-up' AND sat.state = 'open'),
     EXISTS (SELECT 1 FROM judging_owngrade given JOIN judging_assignment held ON held.id = given.assignment_id
         WHERE given.annotator_id = %(annotator)s AND given.created_at >= %(since)s AND held.project_id = %(project)s)
-    OR EXISTS (SELECT 1 FROM judging_sittinggrade given JOIN judging_sitting sat ON sat.id = given.sitting_id
+    OR EXISTS (SELECT 1 FROM judging_examgrade given JOIN judging_examattempt sat ON sat.id = given.exam_attempt_id
         WHERE given.annotator_id = %(annotator)s AND given.created_at >= %(since)s AND sat.project_id = %(project)s)"""
 
 

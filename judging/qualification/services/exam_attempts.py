@@ -30,22 +30,22 @@ from judging.exceptions import (
     TooFewPairs,
 )
 from judging.guidelines.selectors import policy_in_force
-from judging.models import Exam, Judgment, KnownPair, Policy, Sitting, SittingGrade
+from judging.models import Exam, ExamAttempt, ExamGrade, Judgment, KnownPair, Policy
 from judging.qualification.rules.onboarding import Step, next_step
 from judging.qualification.rules.truth import TooFew, draw_even, draw_levels
-from judging.qualification.selectors import sittings as selectors
+from judging.qualification.selectors import exam_attempts as selectors
+from judging.qualification.selectors.exam_attempts import AttemptGrade, AttemptPair, OpenAttempt
 from judging.qualification.selectors.exams import EXAM_SPLITS, known_pairs_shown, known_pairs_unseen
-from judging.qualification.selectors.sittings import AttemptGrade, AttemptPair, OpenAttempt
 from judging.qualification.services.onboarding import onboarding_advance
 from judging.work import rules
 from judging.work.rules import GRADES, shuffled_within
 
-Purpose = Sitting.Purpose
-State = Sitting.State
+Purpose = ExamAttempt.Purpose
+State = ExamAttempt.State
 SEEDS = 2**31
 RUNNING = (State.OPEN, State.WAITING, State.FEEDBACK)
 NOT_NOW = {
-    Step.GATE: "First comes the multiple-choice test.",
+    Step.SCREENING: "First comes the multiple-choice test.",
     Step.GUIDELINE: "First read and confirm the guideline.",
     Step.TUTORIAL: "First do the tutorial.",
     Step.NO_EXAM: "No exam is open now. Your lead opens the next one.",
@@ -58,7 +58,7 @@ NOT_NOW = {
 
 
 @transaction.atomic
-def attempt_start(*, project: Project, annotator: User, purpose: str) -> Sitting:
+def attempt_start(*, project: Project, annotator: User, purpose: str) -> ExamAttempt:
     """The person's attempt of this purpose: the one that runs, or a new one. The tutorial is sat once.
 
     Raises:
@@ -82,11 +82,11 @@ def attempt_start(*, project: Project, annotator: User, purpose: str) -> Sitting
     return _exam(member, exam) if purpose == Purpose.EXAM else _warm_up(member)
 
 
-def _attempts(member: Membership, purpose: str) -> QuerySet[Sitting]:
-    return Sitting.objects.filter(project=member.project_id, annotator=member.user_id, purpose=purpose)
+def _attempts(member: Membership, purpose: str) -> QuerySet[ExamAttempt]:
+    return ExamAttempt.objects.filter(project=member.project_id, annotator=member.user_id, purpose=purpose)
 
 
-def _tutorial(member: Membership) -> Sitting:
+def _tutorial(member: Membership) -> ExamAttempt:
     attempt = _attempts(member, Purpose.TUTORIAL).filter(state=State.DONE).last()
     if attempt:
         return attempt
@@ -96,7 +96,7 @@ def _tutorial(member: Membership) -> Sitting:
     return _create(member, Purpose.TUTORIAL, list(ready.values_list("pk", flat=True)), seed=randbelow(SEEDS))
 
 
-def _exam(member: Membership, exam: Exam | None) -> Sitting:
+def _exam(member: Membership, exam: Exam | None) -> ExamAttempt:
     open_attempt = (
         _attempts(member, Purpose.EXAM).filter(exam=exam, exam__kind=Exam.Kind.COHORT).last() if exam else None
     )
@@ -133,7 +133,7 @@ def session_begins(*, project_id: int, annotator_id: int, policy: Policy, now: d
     return policy.warm_up and not graded
 
 
-def _warm_up(member: Membership) -> Sitting:
+def _warm_up(member: Membership) -> ExamAttempt:
     _due_or_refused(member, Step.JUDGE)
     policy = policy_in_force(member.project_id)
     if not session_begins(project_id=member.project_id, annotator_id=member.user_id, policy=policy, now=clock.now()):
@@ -160,10 +160,10 @@ def _due_or_refused(member: Membership, required_step: Step) -> None:
     raise NotPossible(NOT_NOW.get(step, "This is not what comes next for you; your desk says what does."))
 
 
-def _create(member: Membership, purpose: Sitting.Purpose, known_ids: list[int], **values: Any) -> Sitting:
+def _create(member: Membership, purpose: ExamAttempt.Purpose, known_ids: list[int], **values: Any) -> ExamAttempt:
     if not known_ids:
         raise TooFewPairs("There is no pair to be shown.")
-    return Sitting.objects.create(
+    return ExamAttempt.objects.create(
         project_id=member.project_id, annotator_id=member.user_id, purpose=purpose, known_ids=known_ids, **values
     )
 
@@ -198,10 +198,10 @@ def warm_up_is_missing(*, project: Project, annotator: User, now: datetime) -> b
 
 logger = logging.getLogger(__name__)
 ATTEMPT_REPORTS = JobKind(
-    "judging.tasks.sitting_report",
-    lambda: Sitting.objects.filter(purpose=Sitting.Purpose.EXAM, state=Sitting.State.DONE, passed__isnull=True).exclude(
-        report__has_key=Sitting.NO_RESULT
-    ),
+    "judging.tasks.attempt_report",
+    lambda: ExamAttempt.objects.filter(
+        purpose=ExamAttempt.Purpose.EXAM, state=ExamAttempt.State.DONE, passed__isnull=True
+    ).exclude(report__has_key=ExamAttempt.NO_RESULT),
     moved="ended_at",
 )
 
@@ -234,7 +234,7 @@ def attempt_hand_in(*, annotator: User, attempt: UUID, now: datetime) -> OpenAtt
 
 
 @transaction.atomic
-def missed_exam_count(*, attempt: Sitting, actor: User, counts: bool, reason: str) -> Sitting:
+def missed_exam_count(*, attempt: ExamAttempt, actor: User, counts: bool, reason: str) -> ExamAttempt:
     """Let a missed exam count as an attempt, or let it count no more. Repeating it changes nothing. Raises NotPossible:
     the attempt is no missed exam, or no reason is given; NotPossibleNow: its annotator sits an exam, whose attempt is
     allowed already."""
@@ -244,12 +244,12 @@ def missed_exam_count(*, attempt: Sitting, actor: User, counts: bool, reason: st
         project=attempt.project_id, user=attempt.annotator_id
     )
     numbers = list(member.values_list("number", flat=True))  # locked: nobody starts an attempt meanwhile
-    row = Sitting.objects.select_for_update(of=("self",)).select_related("project", "exam").get(pk=attempt.pk)
-    if row.purpose != Sitting.Purpose.EXAM or row.state != State.MISSED:
+    row = ExamAttempt.objects.select_for_update(of=("self",)).select_related("project", "exam").get(pk=attempt.pk)
+    if row.purpose != ExamAttempt.Purpose.EXAM or row.state != State.MISSED:
         raise NotPossible("Only an exam that was missed is counted or not by a lead.")
     if row.missed_counts == counts:
         return row
-    going = Sitting.objects.filter(project=row.project_id, annotator=row.annotator_id, purpose=row.purpose)
+    going = ExamAttempt.objects.filter(project=row.project_id, annotator=row.annotator_id, purpose=row.purpose)
     if going.filter(ended_at__isnull=True).exists():
         raise NotPossibleNow("This person sits an exam now; decide when that is over.")
     row.missed_counts = counts
@@ -258,7 +258,7 @@ def missed_exam_count(*, attempt: Sitting, actor: User, counts: bool, reason: st
     number = row.exam.number if row.exam else None
     data = {"exam": number, "annotator": numbers[0] if numbers else None, "reason": reason.strip()[:1000]}
     audit_record(project=row.project, actor=actor, action=action, subject=row.uuid, **data)
-    logger.info("missed sitting %s counts: %s", row.pk, counts)
+    logger.info("missed exam attempt %s counts: %s", row.pk, counts)
     return row
 
 
@@ -286,20 +286,20 @@ def attempt_move(open_attempt: OpenAttempt, state: State, *, now: datetime) -> O
         values["graded_at"] = now
     if state in (State.DONE, State.MISSED):
         values["ended_at"] = now
-    Sitting.objects.filter(pk=open_attempt.sitting_id).update(**values)
-    logger.info("sitting %s: %s to %s", open_attempt.sitting_id, open_attempt.state, state)
-    if open_attempt.purpose == Sitting.Purpose.EXAM and state in (State.FEEDBACK, State.DONE):
-        ATTEMPT_REPORTS.send(open_attempt.sitting_id)
-    if open_attempt.purpose == Sitting.Purpose.TUTORIAL and state == State.DONE:
+    ExamAttempt.objects.filter(pk=open_attempt.exam_attempt_id).update(**values)
+    logger.info("exam attempt %s: %s to %s", open_attempt.exam_attempt_id, open_attempt.state, state)
+    if open_attempt.purpose == ExamAttempt.Purpose.EXAM and state in (State.FEEDBACK, State.DONE):
+        ATTEMPT_REPORTS.send(open_attempt.exam_attempt_id)
+    if open_attempt.purpose == ExamAttempt.Purpose.TUTORIAL and state == State.DONE:
         onboarding_advance(project=open_attempt.project_id, annotator=open_attempt.annotator_id)
     return replace(open_attempt, state=state)
 
 
 STALE = "This form does not belong to the pair as it stands. Load the page again; nothing was stored."
 OVER = {
-    Sitting.State.WAITING: "You have handed in your grades; they are final.",
-    Sitting.State.DONE: "You are done with these pairs; your grades are final.",
-    Sitting.State.MISSED: "The exam was closed before you had given all grades.",
+    ExamAttempt.State.WAITING: "You have handed in your grades; they are final.",
+    ExamAttempt.State.DONE: "You are done with these pairs; your grades are final.",
+    ExamAttempt.State.MISSED: "The exam was closed before you had given all grades.",
 }
 
 
@@ -327,7 +327,7 @@ def attempt_grade(
 
     Raises:
         ValueError: the grade is outside 0..4.
-        NotAssigned: no sitting of the person holds the pair.
+        NotAssigned: no exam attempt of the person holds the pair.
         NotAnnotator: they are no annotator any more, are suspended, or left.
         AttemptOver: grades for it are final, or the exam was closed.
         PairWithdrawn: a lead took the pair out.
@@ -351,7 +351,9 @@ def attempt_grade(
         grades = (new_grade,)
     open_attempt = open_attempt.with_grades(index, grades)
     if open_attempt.next_index() is None:
-        open_attempt = replace(open_attempt, state=attempt_settle(attempt_id=open_attempt.sitting_id, now=now).state)
+        open_attempt = replace(
+            open_attempt, state=attempt_settle(attempt_id=open_attempt.exam_attempt_id, now=now).state
+        )
     return open_attempt, _next(open_attempt, index)
 
 
@@ -372,13 +374,13 @@ def _answered_before(open_attempt: OpenAttempt, index: int, key: UUID, grade: in
     if any(key == earlier_grade.key for earlier_grade in pair.grades):
         raise FormStale(f"This form was used already: your grade for this pair is {pair.grade}.")
     if not open_attempt.is_open and not open_attempt.in_feedback:
-        raise AttemptOver(OVER[Sitting.State(open_attempt.state)])
+        raise AttemptOver(OVER[ExamAttempt.State(open_attempt.state)])
     raise FormStale(STALE)
 
 
 def _gradable_or_refused(open_attempt: OpenAttempt, pair: AttemptPair) -> None:
     if not open_attempt.is_open and not open_attempt.in_feedback:
-        raise AttemptOver(OVER[Sitting.State(open_attempt.state)])
+        raise AttemptOver(OVER[ExamAttempt.State(open_attempt.state)])
     if pair.is_retired:
         raise PairWithdrawn("This pair was taken out and needs no grade any more.")
     if open_attempt.is_open and open_attempt.reveals_at_once and pair.grades:
@@ -397,12 +399,12 @@ def _next(open_attempt: OpenAttempt, index: int) -> int | None:
 
 def _add(open_attempt: OpenAttempt, index: int, new_grade: AttemptGrade, *, active_ms: int, now: datetime) -> None:
     pair = open_attempt.pairs[index]
-    SittingGrade.objects.create(
+    ExamGrade.objects.create(
         uuid=new_grade.key,
-        sitting_id=open_attempt.sitting_id,
+        exam_attempt_id=open_attempt.exam_attempt_id,
         known_pair_id=pair.known_id,
         annotator_id=open_attempt.annotator_id,
-        attempt=len(pair.grades),
+        try_number=len(pair.grades),
         grade=new_grade.grade,
         position=index + 1,
         active_ms=active_ms,
@@ -413,6 +415,6 @@ def _add(open_attempt: OpenAttempt, index: int, new_grade: AttemptGrade, *, acti
 
 
 def _replace(open_attempt: OpenAttempt, pair: AttemptPair, grade: AttemptGrade, active_ms: int) -> None:
-    grades = SittingGrade.objects.filter(sitting=open_attempt.sitting_id, known_pair=pair.known_id, attempt=0)
+    grades = ExamGrade.objects.filter(exam_attempt=open_attempt.exam_attempt_id, known_pair=pair.known_id, try_number=0)
     spent = Least(Coalesce(F("active_ms"), 0) + active_ms, rules.LONGEST_MS)
     grades.update(uuid=grade.key, grade=grade.grade, guideline=open_attempt.guideline_id, active_ms=spent)
