@@ -81,7 +81,7 @@ def judge(watch: "Watch", client: Any, project: Any, layers: Times) -> None:
 
     from judging.work.selectors.assignments import current_assignment
 
-    sent = {"content_type": "application/x-www-form-urlencoded", "headers": {"HX-Request": "true"}}
+    form_options = {"content_type": "application/x-www-form-urlencoded", "headers": {"HX-Request": "true"}}
     desk, next_pair = (reverse(f"judging:{name}", args=[project.uuid]) for name in ("desk", "pair-next"))
     client.get(desk)  # sets the cookie of the token
     token = {"csrfmiddlewaretoken": client.cookies["csrftoken"].value}
@@ -97,7 +97,7 @@ def judge(watch: "Watch", client: Any, project: Any, layers: Times) -> None:
     for pair_view in assignment.pair_views:
         form = urlencode({"grade": 2, "key": assignment.key_of(pair_view), "comment": "", **token})
         path = reverse("judging:judgment-create", args=[pair_view.uuid])
-        answers.append(watch.request("judgment", lambda path=path, form=form: client.post(path, form, **sent)))
+        answers.append(watch.request("judgment", lambda path=path, form=form: client.post(path, form, **form_options)))
     counts = {name: len(times) for name, times in layers.items()}
     answers.append(watch.request("finish", lambda: client.post(f"{desk}finish/", token)))
     for name, times in layers.items():

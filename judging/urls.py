@@ -2,6 +2,7 @@ from judging.audit.urls import urlpatterns as audit
 from judging.figures.urls import urlpatterns as figures
 from judging.guidelines.urls import urlpatterns as guidelines
 from judging.imports.urls import urlpatterns as imports
+from judging.moved import urlpatterns as moved
 from judging.pay.urls import urlpatterns as pay
 from judging.people.urls import urlpatterns as people
 from judging.projects.urls import urlpatterns as projects
@@ -27,4 +28,5 @@ urlpatterns = [
     *quality,
     *guidelines,
     *releases,
+    *moved,
 ]

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
-from django.db import connection, transaction
+from django.db import IntegrityError, connection, transaction
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.loader import MigrationLoader
 from django.utils import timezone
 from pytest_django import DjangoDbBlocker
 
-from accounts.models import Project, User
-from judging.models import Assignment, Judgment, Pair
+from accounts.models import Project, StatusChange, User
+from judging.models import Assignment, ExamGrade, Judgment, Pair, Policy, ScreeningAttempt
 from judging.work.services.assignments import assignment_finish
 from judging.work.services.batches import batch_advance
 from judging.work.services.judgments import judgment_submit
@@ -74,7 +74,7 @@ def migrate(targets: list[tuple[str, str]]) -> Any:
 
 
 def store(apps: Any) -> None:
-    """Store a batch of two pairs as 0.1.0 did: one person has finished it, another is in the middle."""
+    """Store two pairs as 0.1.0 did: one person has finished them, another is in the middle, and in a tutorial."""
 
     def create(model: str, **fields: Any) -> Any:
         return apps.get_model(model).objects.create(**fields)
@@ -82,7 +82,7 @@ def store(apps: Any) -> None:
     corpus = create("annotation.Corpus", name="films")
     project = create("accounts.Project", name="films")
     create("annotation.ProjectCorpus", project=project, corpus=corpus)
-    policy = create("judging.Policy", project=project, version=1)
+    policy = create("judging.Policy", project=project, version=1, **{"gate_passing": 7})
     guideline = create("judging.Guideline", project=project, version=1, body="b", levels=["0", "1", "2", "3", "4"])
     video = create("annotation.Video", corpus=corpus, name="one", duration_s=60, index=1)
     query = create("annotation.Query", project=project, text="a dog", split="test", number=1)
@@ -97,7 +97,8 @@ def store(apps: Any) -> None:
     for slot, (username, graded) in enumerate({"first": 2, "second": 1}.items(), start=1):
         user = create("accounts.User", username=username)
         fields = {"role": "annotator", "number": slot, "standing": "qualified"}
-        create("accounts.Membership", project=project, user=user, **fields)
+        member = create("accounts.Membership", project=project, user=user, **fields)
+        create("accounts.StandingChange", membership=member, **{"from_standing": "exam", "to_standing": "qualified"})
         fields = {"round": 1, "seat": slot, "pair_ids": ids, "shuffle_seed": 1}
         lease = timezone.now() + timedelta(minutes=20)
         assignment = create(
@@ -110,6 +111,12 @@ def store(apps: Any) -> None:
         if graded == len(pairs):
             changes = {"state": "finished", "ended_at": timezone.now()}
             apps.get_model("judging.Assignment").objects.filter(pk=assignment.pk).update(**changes)
+    owner = {"project": project, "annotator": user}
+    create("judging.GateAttempt", **owner, **{"asked": [{"question": "one"}], "passing": 1})
+    known_pair = create("judging.KnownPair", project=project, query=query, moment=moments[0], source="lead", truth=3)
+    tutorial = create("judging.Sitting", purpose="tutorial", seed=1, known_ids=[known_pair.pk], **owner)
+    fields = {"sitting": tutorial, "known_pair": known_pair, "annotator": user, "guideline": guideline}
+    create("judging.SittingGrade", **fields, **{"attempt": 0, "grade": 3, "position": 1})
 
 
 @pytest.mark.deployment
@@ -126,3 +133,11 @@ def test_a_database_of_the_first_release_is_judged_on_after_the_upgrade() -> Non
     outcomes = Pair.objects.order_by("pk").values_list("state", "relevance")
     assert list(outcomes) == [("settled", 1), ("escalated", None)]
     assert (Assignment.objects.count(), Judgment.objects.count(), project.dataset.corpus.name) == (2, 4, "films")
+    changes = StatusChange.objects.filter(membership__status="qualified").values_list("from_status", "to_status")
+    assert list(changes) == [("exam", "qualified")] * 2
+    assert Policy.objects.get().screening_passing == 7
+    assert ScreeningAttempt.objects.get(annotator=person).questions == [{"question": "one"}]
+    grades = ExamGrade.objects.values_list("exam_attempt__purpose", "exam_attempt__annotator", "try_number", "grade")
+    assert list(grades) == [("tutorial", person.pk, 0, 3)]
+    with pytest.raises(IntegrityError, match="exam attempt .* does not ask for known pair"), transaction.atomic():
+        ExamGrade.objects.update(try_number=1)

@@ -55,8 +55,8 @@ def drawing(root: Path = ROOT) -> str:
     ]
     for package, y in top.items():
         below = [(other, count) for other in top if (count := import_counts[package, other])]
-        counted = f"imports {' · '.join(f'{other} {count}' for other, count in below)}" if below else ""
-        parts.extend(_box((20, y, WIDTH, HEIGHT), package, [*_wrapped(concepts(package, root), 84), counted]))
+        caption = f"imports {' · '.join(f'{other} {count}' for other, count in below)}" if below else ""
+        parts.extend(_box((20, y, WIDTH, HEIGHT), package, [*_wrapped(concepts(package, root), 84), caption]))
         parts.extend(
             _arrow(20 + WIDTH // 2, y + HEIGHT, 20 + WIDTH // 2, top[other])
             for other, _ in below

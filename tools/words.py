@@ -1,29 +1,37 @@
-"""Count names that a stranger could not guess. ``python -m tools.words [--check | --write]``.
+"""Find names that a stranger could not guess. ``python -m tools.words [--check]``; ``--check`` fails where one is left.
 
 A name is whatever the code binds or uses: functions, classes, arguments, variables, attributes, modules. It is split
-at underscores and capitals; each part for which ``tools/words.toml`` has better words is counted, as is a variable
-that is nothing but a participle, and a docstring that opens with "What". Numbers only go down: ``--check`` compares
-with ``tools/words.json``, ``--write`` lowers what stands there.
+at underscores and capitals. Found is each part for which ``tools/words.toml`` has better words, a variable that is
+nothing but a participle, and a docstring that opens with "What". Reviewed exceptions stand there with their reasons.
 """
 
 import argparse
 import ast
-import json
 import re
 import sys
 import tomllib
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from tools import size
 
-MOST = Path(__file__).with_suffix(".json")
 PACKAGES = (*size.PACKAGES, "tests", "docs")
 LISTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text())
 INSTEAD: dict[str, str] = LISTS["instead"]
+DICTATED: dict[str, str] = LISTS["dictated"]
 PARTICIPLES = set(LISTS["participles"].split())
+PARTICIPLES_THAT_STAY: dict[str, list[str]] = LISTS["participles_that_stay"]
 PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+class Finding(NamedTuple):
+    """A name to be changed, or a docstring."""
+
+    line: int
+    name: str
+    advice: str
 
 
 def parts(name: str) -> Iterator[str]:
@@ -33,76 +41,67 @@ def parts(name: str) -> Iterator[str]:
         yield word if word in INSTEAD or not word.endswith("s") else word[:-1]
 
 
-def names_in(tree: ast.AST) -> Iterator[str]:
-    """Yield every name that is bound or used, once for each time."""
+def names_in(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield every name that is bound or used, once for each time, with its line."""
     for node in ast.walk(tree):
         match node:
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-                yield name
+                yield node.lineno, name
             case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name) | ast.keyword(arg=str(name)):
-                yield name
+                yield node.lineno, name
 
 
-def variables_in(tree: ast.AST) -> Iterator[str]:
-    """Yield every argument, and every variable each time it is bound."""
+def variables_in(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield every argument, and every variable each time it is bound, with its line."""
     for node in ast.walk(tree):
         match node:
             case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
-                yield name
+                yield node.lineno, name
 
 
-def opens_with_what(tree: ast.AST) -> int:
-    """Return how many docstrings open with "What"."""
-    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    docstrings = (ast.get_docstring(node) for node in ast.walk(tree) if isinstance(node, documented))
-    return sum(text is not None and text.startswith("What ") for text in docstrings)
-
-
-def word_counts(source: str, module: str = "") -> Counter[str]:
-    """Return how often each word stands in the names of a module, its own name included."""
-    tree, counts = ast.parse(source), Counter[str]()
-    for name in (module, *names_in(tree)):
-        counts.update(word for word in parts(name) if word in INSTEAD)
-    counts["participles as variables"] = sum(name in PARTICIPLES for name in variables_in(tree))
-    counts["docstrings that open with What"] = opens_with_what(tree)
-    return counts
-
-
-def repository_counts() -> Counter[str]:
-    """Return the counts of the whole repository."""
-    counts = Counter[str]()
-    paths = (path for package in PACKAGES for path in (size.ROOT / package).rglob("*.py"))
-    for path in paths:
-        if "migrations" not in path.parts:
-            counts.update(word_counts(path.read_text(), path.stem))
-    return +counts
-
-
-def more_than(counts: Counter[str], most: dict[str, int]) -> list[str]:
-    """Return a line for each word that stands more often than it may."""
-    return [
-        f"{word!r} stands {n} times in names, {most.get(word, 0)} before"
-        + (f"; say {INSTEAD[word]}" if word in INSTEAD else "")
-        for word, n in sorted(counts.items())
-        if n > most.get(word, 0)
+def findings(source: str, module: str = "", stay: Collection[str] = ()) -> list[Finding]:
+    """Return what is to be changed in a module, whose own name counts, too; ``stay`` are participles that need not."""
+    tree = ast.parse(source)
+    names = [(1, module), *names_in(tree)]
+    rows = [
+        Finding(line, name, f"say {INSTEAD[word]}")
+        for line, name in names
+        if name not in DICTATED
+        for word in parts(name)
+        if word in INSTEAD
     ]
+    rows += [
+        Finding(line, name, "name the thing, not what was done to it")
+        for line, name in variables_in(tree)
+        if name in PARTICIPLES.difference(stay)
+    ]
+    rows += [
+        Finding(getattr(node, "lineno", 1), "docstring", "open with a verb, not with What")
+        for node in ast.walk(tree)
+        if isinstance(node, DOCUMENTED) and (ast.get_docstring(node) or "").startswith("What ")
+    ]
+    return sorted(rows)
+
+
+def repository_findings() -> Iterator[tuple[Path, Finding]]:
+    """Yield what is to be changed in the whole repository; migrations stay as they were released."""
+    for path in sorted(path for package in PACKAGES for path in (size.ROOT / package).rglob("*.py")):
+        if "migrations" not in path.parts:
+            relative = path.relative_to(size.ROOT)
+            for row in findings(path.read_text(), path.stem, PARTICIPLES_THAT_STAY.get(relative.as_posix(), [])):
+                yield relative, row
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Count names that a stranger could not guess.")
-    parser.add_argument("--check", action="store_true", help="fail where a number has grown")
-    parser.add_argument("--write", action="store_true", help="lower the numbers to what they are now")
+    parser = argparse.ArgumentParser(description="Find names that a stranger could not guess.")
+    parser.add_argument("--check", action="store_true", help="fail where there are any")
     options = parser.parse_args()
-    counts, most = repository_counts(), json.loads(MOST.read_text())
-    grown = more_than(counts, most)
-    if options.check or options.write:
-        print("\n".join(grown), file=sys.stderr, end="\n" if grown else "")
-    if options.write and not grown:
-        MOST.write_text(json.dumps(dict(sorted(counts.items())), indent=1) + "\n")
-    if not options.check and not options.write:
-        for word, n in counts.most_common():
-            print(f"{n:6} {word:32} {INSTEAD.get(word, '')}")
-    return int(bool(grown) and (options.check or options.write))
+    rows = list(repository_findings())
+    for path, (line, name, advice) in rows:
+        print(f"{path}:{line}: {name}: {advice}", file=sys.stderr if options.check else sys.stdout)
+    if not options.check:
+        print(f"{len(rows)} to change; {sum(map(len, PARTICIPLES_THAT_STAY.values()))} participles stay")
+    return int(options.check and bool(rows))
 
 
 if __name__ == "__main__":

@@ -41,6 +41,7 @@ class TrainSetGiven(serializers.ModelSerializer[TrainSet]):
             *("uuid", "depth", "similarity", "state", "step", "done", "total", "error", "remark"),
             *("queries", "moments", "rows", "json", "parquet", "created_at", "finished_at"),
         ]
+        extra_kwargs = {"remark": {"source": "warning"}}
 
     @extend_schema_field(TrainFileGiven(allow_null=True))
     def get_json(self, row: TrainSet) -> dict[str, Any] | None:

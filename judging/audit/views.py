@@ -31,6 +31,7 @@ from judging.audit.rules import (
     value_text,
 )
 from judging.audit.selectors import audit_all, audit_page, judged_under, judgments_under
+from judging.guidelines.models import OF_PUBLISHED
 from judging.people.selectors import actor_names
 from judging.review.selectors import annotator_numbers
 
@@ -128,7 +129,8 @@ def audit(request: MemberRequest, project: Project) -> HttpResponse:
 
 def _line(event: AuditEvent, project: Project, names: dict[int, str], role: str) -> dict[str, Any]:
     """One event as it is read."""
-    details = [(name.replace("_", " "), value_text(value)) for name, value in event.data.items()]
+    names_now = [(OF_PUBLISHED.get(name, name), value) for name, value in event.data.items()]
+    details = [(name.replace("_", " "), value_text(value)) for name, value in names_now]
     words, link = in_words(event.action, event.data), link_of(event, project, role)
     return {"event": event, "who": _who(event, names), "words": words, "link": link, "details": details}
 

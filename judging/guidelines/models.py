@@ -130,6 +130,10 @@ class Policy(models.Model):
 
 OF_THE_VERSION = {"id", "project", "version", "created_by", "created_at"}
 POLICY_VALUES = tuple(field.name for field in Policy._meta.fields if field.name not in OF_THE_VERSION)
+PUBLISHED = {  # names of values in releases and in the audit, where they are called as in 0.1.0
+    f"screening_{name}": f"gate_{name}" for name in ("is_open", "questions", "passing", "attempts")
+}
+OF_PUBLISHED = {published: name for name, published in PUBLISHED.items()}
 
 
 class Guideline(models.Model):

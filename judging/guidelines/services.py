@@ -12,7 +12,7 @@ from core.audit import audit_record
 from core.exceptions import NotPossible
 from core.messages import send_on_commit
 from judging.exceptions import GuidelineStale, NotPossibleNow, PolicyStale, ScreeningTooShort
-from judging.guidelines.models import POLICY_VALUES
+from judging.guidelines.models import POLICY_VALUES, PUBLISHED
 from judging.guidelines.selectors import guideline_in_force
 from judging.models import (
     Guideline,
@@ -100,7 +100,7 @@ def policy_publish(*, project: Project, actor: User | None, seen_version: int | 
     if last and "time_zone" in values and Judgment.objects.filter(policy__project=project).exists():
         raise NotPossibleNow("Hours are counted by days of the time zone, so it stays once there are judgments.")
     policy.save(force_insert=True)
-    facts = {"version": policy.version, **values}
+    facts = {"version": policy.version, **{PUBLISHED.get(name, name): value for name, value in values.items()}}
     audit_record(project=project, actor=actor, action="policy.publish", subject=project.uuid, **facts)
     if last and policy.extend_automatically and not last.extend_automatically:
         send_on_commit(REVIEW_TASK, project.pk)

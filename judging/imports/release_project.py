@@ -27,7 +27,7 @@ from annotation.models import (
 )
 from core.exceptions import ImportRefused, NotPossible
 from core.texts import checked_name
-from judging.guidelines.models import POLICY_VALUES
+from judging.guidelines.models import POLICY_VALUES, PUBLISHED
 from judging.models import WORDS, Batch, Guideline, GuidelineExample, Pair, Policy, ReleaseWords
 from judging.qualification.rules.passing import ANY_BIAS, ANY_LEVELS, ANY_LOW
 from judging.releases.layout import MOMENTS, SETTINGS, VIDEOS, guideline_file
@@ -179,7 +179,8 @@ def name_from_file(of: str, name: str) -> str:
 
 def _policy(project: Project, record: dict[str, Any]) -> Policy:
     """A version as it was; what this release did not know yet has its default, and a pass rule asks for no more."""
-    values = {**NO_REQUIREMENTS, **{name: record[name] for name in POLICY_VALUES if name in record}}
+    published = {name: PUBLISHED.get(name, name) for name in POLICY_VALUES}
+    values = {**NO_REQUIREMENTS, **{name: record[of] for name, of in published.items() if of in record}}
     values["pay_rate"] = Decimal(values["pay_rate"])
     row = Policy(project=project, version=record["version"], **values)
     try:

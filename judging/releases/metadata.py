@@ -12,7 +12,7 @@ from annotation.models import Query
 from annotation.pools import rules as pool_rules
 from annotation.queries.selectors import DRAWS
 from core.models import AuditEvent
-from judging.guidelines.models import POLICY_VALUES
+from judging.guidelines.models import POLICY_VALUES, PUBLISHED
 from judging.models import SLOTS, WORDS, Guideline, Policy, ReleaseWords
 from judging.releases.layout import COLUMNS, JUDGMENTS, PAIRS, QRELS, QUERIES, SETTINGS, guideline_file, write_json
 from judging.releases.selectors import Scope, versions_of
@@ -226,7 +226,7 @@ def _policies(project: Project, versions: list[Any]) -> list[dict[str, Any]]:
         {
             "version": row.version,
             "judgments": sum(under.judgments for under in versions if under.policy == row.version),
-            **{name: _plain(value) for name, value in model_to_dict(row, POLICY_VALUES).items()},
+            **{PUBLISHED.get(name, name): _plain(value) for name, value in model_to_dict(row, POLICY_VALUES).items()},
         }
         for row in rows
     ]

@@ -76,6 +76,7 @@ class ScoringGiven(serializers.ModelSerializer[Scoring]):
             *("release", "state", "n_queries", "n_answered", "n_others"),
             *("missing", "remarks", "error", "scores", "refusal"),
         ]
+        extra_kwargs = {"remarks": {"source": "warnings"}}
 
 
 class RunWithScoresGiven(RunGiven):

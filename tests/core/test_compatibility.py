@@ -10,7 +10,7 @@ from django.db import connection
 
 from core.backup.making import ABOUT, DUMP
 from core.backup.restoring import backup_restore
-from core.compatibility import TooOld, database_check
+from core.compatibility import NeedsDowntime, TooOld, database_check, downtime_check
 
 
 def execute(statement: str) -> None:
@@ -28,9 +28,19 @@ def test_a_database_of_before_is_refused_by_migrate() -> None:
 
 
 @pytest.mark.django_db
+def test_a_schema_that_the_release_before_cannot_use_is_refused_while_it_serves() -> None:
+    call_command("migrate", rolling=True, stdout=StringIO())  # there is nothing to do
+    execute("DELETE FROM django_migrations WHERE name = '0003_plain_names'")
+    with pytest.raises(CommandError, match=r"judging.0003_plain_names.* so the site stops") as refusal:
+        call_command("migrate", rolling=True, stdout=StringIO())
+    assert refusal.value.returncode == NeedsDowntime.exit_code
+
+
+@pytest.mark.django_db
 def test_a_database_without_a_migration_is_new() -> None:
     execute("DELETE FROM django_migrations")
     database_check()
+    downtime_check()
 
 
 def test_a_backup_of_before_is_refused_before_the_database_is_touched(tmp_path: Path) -> None:

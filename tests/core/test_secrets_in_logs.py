@@ -180,7 +180,7 @@ def test_the_access_log_skips_what_went_well_on_named_routes(monkeypatch: pytest
         environ |= {NOTES: {"route": f"judging:{route}"}}  # type: ignore[dict-item]
         answer = SimpleNamespace(status=status, headers=[], sent=2)
         log.access(answer, SimpleNamespace(headers=[]), environ, timedelta(seconds=1))
-    written = (tmp_path / "log").read_text()
-    assert "/judgment-create/200/" not in written
-    assert "/judgment-create/409/" in written
-    assert "/desk/200/" in written
+    lines = (tmp_path / "log").read_text()
+    assert "/judgment-create/200/" not in lines
+    assert "/judgment-create/409/" in lines
+    assert "/desk/200/" in lines

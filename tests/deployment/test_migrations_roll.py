@@ -1,7 +1,8 @@
 """Migrations run before their code, while the release before still serves: none may take away what it uses.
 
 What takes something away comes in two releases: the code stops using it, then a migration drops it. Such a migration
-says so itself, with ``not_used_since = "the release whose code stopped using it"``.
+says so itself, with ``not_used_since = "the release whose code stopped using it"``. What renames something at once says
+``needs_downtime = True``, and ``docker/roll`` refuses it: the site stops for it.
 """
 
 import importlib
@@ -28,7 +29,7 @@ def later_migrations() -> Iterator[tuple[str, type[Migration]]]:
 
 def faults(migration: type[Migration]) -> list[str]:
     """List its changes that break code of the release before."""
-    if getattr(migration, "not_used_since", ""):
+    if getattr(migration, "not_used_since", "") or getattr(migration, "needs_downtime", False):
         return []
     return [fault for operation in flat(migration.operations) if (fault := fault_of(operation))]
 
@@ -60,16 +61,23 @@ def test_every_migration_since_can_run_before_its_code() -> None:
 
 
 @pytest.mark.parametrize(
-    ("operation", "since", "number"),
+    ("operation", "values", "number"),
     [
-        (operations.RemoveField("Pair", "state"), "", 1),
-        (operations.RunSQL("ALTER TABLE judging_pair DROP COLUMN state"), "", 1),
-        (operations.RemoveField("Pair", "state"), "0.2.0", 0),
+        (operations.RemoveField("Pair", "state"), {}, 1),
+        (operations.RunSQL("ALTER TABLE judging_pair DROP COLUMN state"), {}, 1),
+        (operations.RemoveField("Pair", "state"), {"not_used_since": "0.2.0"}, 0),
+        (operations.RemoveField("Pair", "state"), {"needs_downtime": True}, 0),
     ],
 )
-def test_the_rule_finds_what_removes_something(operation: Operation, since: str, number: int) -> None:
-    migration = type("Migration", (Migration,), {"operations": [operation], "not_used_since": since})
+def test_the_rule_finds_what_removes_something(operation: Operation, values: dict[str, object], number: int) -> None:
+    migration = type("Migration", (Migration,), {"operations": [operation], **values})
     assert len(faults(migration)) == number
+
+
+def test_a_site_rolls_only_over_what_the_release_before_can_serve_beside() -> None:
+    assert (BASE_DIR / "docker" / "roll").read_text().count("migrate --rolling;") == 1  # by containers
+    assert "migrate --rolling &&" in (BASE_DIR / "docker" / "roll").read_text()
+    assert "0 | 5 | 6) exit" in (BASE_DIR / "docker" / "migrate").read_text()  # the refusal is not tried again
 
 
 def test_a_migration_that_waits_for_a_lock_gives_up() -> None:

@@ -21,7 +21,7 @@ def test_both_web_hosts_are_rolled_without_an_error(site: Site) -> None:
         roll = Roll(site)
         roll.run()
         crowd.await_done()
-    assert roll.calls[0] == "run --rm migrate"
+    assert roll.calls[0] == "run --rm migrate docker/migrate --rolling"
     assert all(new != old for new, old in zip((web.pid for web in site.web), before, strict=True))
     assert not crowd.troubles, crowd.troubles
     crowd.check()

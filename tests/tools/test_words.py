@@ -1,6 +1,6 @@
-"""Names that a stranger could not guess are counted, and their number only goes down."""
+"""Names that a stranger could not guess are found, with what to say instead."""
 
-from tools.words import more_than, word_counts
+from tools.words import PARTICIPLES_THAT_STAY, Finding, findings, repository_findings
 
 SOURCE = '''
 """What it is."""
@@ -13,21 +13,26 @@ class OtherWorlds:
 '''
 
 
-def test_words_are_counted_within_names_and_participles_where_they_are_variables() -> None:
-    counts = word_counts(SOURCE, "door_keeper")
-    assert +counts == {
-        "world": 1,  # OtherWorlds
-        "sitting": 1,  # sittings_of
-        "asked": 2,  # bound, and used
-        "door": 1,  # the module's own name
-        "keeper": 1,
-        "participles as variables": 2,  # asked, found
-        "docstrings that open with What": 1,
-    }
+def test_words_are_found_within_names_and_participles_where_they_are_variables() -> None:
+    rows = findings(SOURCE, "door_keeper")
+    assert [(line, name) for line, name, _ in rows] == [
+        (1, "docstring"),
+        (1, "door_keeper"),  # the module's own name: door
+        (1, "door_keeper"),  # and keeper
+        (4, "OtherWorlds"),
+        (5, "asked"),  # as a word
+        (5, "asked"),  # as a participle
+        (5, "sittings_of"),
+        (7, "asked"),
+        (7, "found"),
+    ]
+    assert Finding(5, "sittings_of", "say exam_attempt") in rows
 
 
-def test_only_a_number_that_grew_is_reported_with_what_to_say_instead() -> None:
-    counts = word_counts(SOURCE)
-    assert more_than(counts, dict(counts)) == []
-    [line] = more_than(counts, {**counts, "sitting": 0})
-    assert "exam attempt" in line and "1 times" in line
+def test_names_that_others_dictate_and_reviewed_participles_stay() -> None:
+    assert findings("position = file.tell()\nfound = 1\n", stay=["found"]) == []
+
+
+def test_the_repository_says_none_of_them() -> None:
+    assert list(repository_findings()) == []
+    assert sum(map(len, PARTICIPLES_THAT_STAY.values())) <= 60

@@ -60,7 +60,7 @@ class Roll:
 
     def _do(self, words: list[str]) -> str:
         match words:
-            case ["run", "--rm", "migrate"]:
+            case ["run", "--rm", "migrate", "docker/migrate", "--rolling"]:
                 self._migrate()
             case ["config", "--services"]:
                 return "".join(f"{name}\n" for name in ("beat", "nginx", *(web.name for web in self.site.web)))
@@ -83,7 +83,7 @@ class Roll:
     def _migrate(self) -> None:
         environment = self.site.web[0].environment() | {"PYTHON": sys.executable}
         result = subprocess.run(
-            [str(BASE_DIR / "docker" / "migrate")], env=environment, capture_output=True, check=False
+            [str(BASE_DIR / "docker" / "migrate"), "--rolling"], env=environment, capture_output=True, check=False
         )
         assert result.returncode == 0, result.stderr.decode()[-3000:]
 
