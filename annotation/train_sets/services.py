@@ -266,5 +266,5 @@ class _Progress(Progress[TrainSet]):
         """Write how many queries are ranked, and once that some are ranked anew."""
         if parts.outdated and not self.row.warning:
             logger.warning("training set %s: %s", self.row.pk, OUTDATED)
-            TRAIN_SETS.move(self.row, remark=OUTDATED)
+            TRAIN_SETS.move(self.row, warning=OUTDATED)
         self.report(Step.RANKING, n_done, max(n_done, total))

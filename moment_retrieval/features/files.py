@@ -88,7 +88,7 @@ class FeatureWriter:
         self.width = width
         self._journal_path = self.path.with_name(f"{self.path.name}.journal")
         self._finished = self._names_of_file()
-        self._places: dict[str, tuple[int, int]] = {}  # where the rows of a name begin in the journal, and how many
+        self._positions: dict[str, tuple[int, int]] = {}  # where the rows of a name begin in the journal, and how many
         with at(self._journal_path.name):
             try:
                 self._journal: BinaryIO = self._journal_path.open("a+b")
@@ -117,12 +117,12 @@ class FeatureWriter:
         position = self._journal.tell()
         self._journal.write(data)
         self._journal.flush()
-        self._places[name] = position, len(values)
+        self._positions[name] = position, len(values)
 
     def finish(self) -> None:
         """Make the file of what it held and what was added, and put it in place."""
         unfinished = self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
-        if self._places or not self.path.exists():
+        if self._positions or not self.path.exists():
             try:
                 self._write(unfinished)
                 os.replace(unfinished, self.path)
@@ -136,10 +136,10 @@ class FeatureWriter:
         self._journal.close()
 
     def __contains__(self, name: object) -> bool:
-        return name in self._places or name in self._finished
+        return name in self._positions or name in self._finished
 
     def __len__(self) -> int:
-        return len(self._places) + len(self._finished)
+        return len(self._positions) + len(self._finished)
 
     def __enter__(self) -> Self:
         return self
@@ -168,7 +168,7 @@ class FeatureWriter:
                 raise BrokenFeatures(f"rows of {shape[1]} numbers, where {self.width} are added")
             end = position + shape[0] * shape[1] * FLOAT.itemsize
             if name not in self._finished:  # else a kill came between the file and the end of its journal
-                self._places[name] = position, shape[0]
+                self._positions[name] = position, shape[0]
         self._journal.truncate(end)
         self._journal.seek(end)
 
@@ -189,7 +189,7 @@ class FeatureWriter:
             with open_features(self.path) as store:
                 for name in store.names:
                     yield name, store.rows(name)
-        for name, (position, count) in self._places.items():
+        for name, (position, count) in self._positions.items():
             self._journal.seek(position)
             data = self._journal.read(count * self.width * FLOAT.itemsize)
             yield name, np.frombuffer(data, FLOAT).reshape(count, self.width)

@@ -251,8 +251,8 @@ def go_to(request: HttpRequest, url: str) -> HttpResponse:
 
 def pair_part(request: HttpRequest, template: str, context: dict[str, Any], *, status: int = 200) -> HttpResponse:
     """The fragment for htmx. It needs no context processor: navigation and messages are on the page already."""
-    sent = request.POST.get("csrfmiddlewaretoken") or request.headers.get("X-CSRFToken")
-    token = sent or get_token(request)  # what came was found good, and sets no cookie
+    own = request.POST.get("csrfmiddlewaretoken") or request.headers.get("X-CSRFToken")
+    token = own or get_token(request)  # the page's own was found good, and sets no cookie
     html = loader.get_template(f"{template}#pair").render({**context, "csrf_token": token, "scripted": True})
     return HttpResponse(html, status=status)
 

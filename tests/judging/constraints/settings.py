@@ -26,7 +26,7 @@ def attempt() -> ScreeningAttempt:
 def two_open_attempts() -> Write:
     first = attempt()
     return lambda: ScreeningAttempt.objects.create(
-        project=first.project, annotator=first.annotator, questions=first.asked, passing=1
+        project=first.project, annotator=first.annotator, questions=first.questions, passing=1
     )
 
 
