@@ -310,7 +310,7 @@ def exam_to_report(ground: Ground) -> TaskScenario:
 
 
 def attempt_to_report(ground: Ground) -> TaskScenario:
-    return TaskScenario((sat(ground).exam_attempts.order_by("pk").first().pk,))
+    return TaskScenario((sat(ground).attempts.order_by("pk").first().pk,))
 
 
 def guest(ground: Ground) -> TaskScenario:

@@ -14,7 +14,7 @@ from tests.factories import (
 )
 from tests.judging.constraints.writes import More, Refused, again, change, deletion, maker, twice
 
-flag_answer = maker(FlagAnswer, flag=FlagFactory, answered_by=UserFactory, kind="dismissed", words="It plays.")
+flag_answer = maker(FlagAnswer, flag=FlagFactory, answered_by=UserFactory, kind="dismissed", text="It plays.")
 review_undone = maker(
     ReviewUndone,
     **{"batch": lambda: BatchFactory(state="done"), "undone_by": UserFactory},

@@ -149,7 +149,7 @@ ENDPOINTS += [*SETTINGS, *PAY, *BENCHMARKS]
 HOLDER_ENDPOINTS = area(  # only who holds the pair's assignment learns that it exists
     ("judging", "pair", ANNOTATOR, "get", "pair"),
     ("judging", "pair", ANNOTATOR, "post", "judgment-create flag-set flag-withdraw"),
-    ("judging", "exam_attempt", ANNOTATOR, "get", "exam_attempt sitting-look"),
+    ("judging", "exam_attempt", ANNOTATOR, "get", "attempt attempt-look"),
     ("judging", "exam_attempt", ANNOTATOR, "post", "attempt-hand-in"),
     ("judging", "known", ANNOTATOR, "get", "known-pair"),
     ("judging", "known", ANNOTATOR, "post", "known-grade"),
