@@ -18,10 +18,17 @@ from annotation.pools.services.poolings import Scope, pooling_discard
 from core.exceptions import NotPossible
 from core.spreadsheets import csv_download
 from judging.releases.selectors import finished_queries
-from judging.studies.selectors import PoolReport, pool_report, pooled_progress
+from judging.studies.selectors import (
+    COLUMNS,
+    OVERLAP_COLUMNS,
+    PoolReport,
+    overlap_rows,
+    pool_report,
+    pooled_progress,
+    report_rows,
+)
 from judging.studies.services import pool_job, pool_open_request
 from models_runner.models import Run
-from models_runner.pools.selectors import COLUMNS, OVERLAP_COLUMNS, overlap_rows, report_rows
 from models_runner.pools.services import pool_request
 
 ALL, SPLIT, SET = "all", "split:", "set:"

@@ -12,10 +12,9 @@ from annotation.models import Pooling
 from annotation.pools.rules import IOU_MIN, RUN_DEPTH
 from annotation.pools.services.poolings import Scope, pooling_create, pooling_discard
 from core.spreadsheets import csv_write
-from judging.studies.selectors import ALL_RUNS, PoolReport, pool_report
+from judging.studies.selectors import ALL_RUNS, COLUMNS, PoolReport, pool_report, report_rows
 from judging.studies.services import pool_open, pool_open_request, pool_plan
 from models_runner.models import Run
-from models_runner.pools.selectors import COLUMNS, report_rows
 from models_runner.pools.services import returned_by, sources_of
 from moment_retrieval.errors import ScoringError
 from moment_retrieval.records import VideoCorpus, read_corpus

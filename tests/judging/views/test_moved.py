@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from judging.moved import MOVED
+from judging.urls import MOVED
 
 
 @pytest.mark.parametrize("address", MOVED)
