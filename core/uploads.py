@@ -26,8 +26,8 @@ from core.audit import audit_record
 from core.exceptions import MomentJudgeError, NotPossible, StorageUnavailable
 from core.files import text_or_packed
 from core.jobs import EVERY_S, JobKind, swept
+from core.lists import CONTENT_TYPE, csv_line, plain
 from core.media_files import files_delete
-from core.spreadsheets import CONTENT_TYPE, csv_line, plain
 from core.texts import checked_name, storable
 
 logger = logging.getLogger(__name__)

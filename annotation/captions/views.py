@@ -7,7 +7,6 @@ from uuid import UUID
 from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.template.defaultfilters import truncatechars
@@ -21,10 +20,10 @@ from annotation.captions.services.captions import checks_failed
 from annotation.captions.services.rewriting import KIND, caption_redo, rewriting_start
 from annotation.models import Caption
 from core.exceptions import NotPossible
+from core.lists import page_of
 from core.models import Job
 from core.texts import uuid_or_none
 
-PER_PAGE = 20
 PAGE = "annotation:captions"
 SOON = timedelta(minutes=2)  # a check that is not there by then is not waited for
 TO_SET = "set REWRITING_MODEL and REWRITING_API_KEY"
@@ -48,10 +47,9 @@ def captions(request: MemberRequest, project: Project) -> HttpResponse:
     check = _check(request.GET.urlencode())
     is_set = settings.REWRITING_MODEL and settings.REWRITING_API_KEY
     waiting = selectors.captions_in_review(project.dataset.corpus_id, check)
-    page = Paginator(waiting, PER_PAGE).get_page(request.GET.get("page"))
+    page = page_of(request, waiting)
     context = {
         "page": page,
-        "keep": f"&check={check}" if check else "",
         "job": project.jobs.filter(kind=KIND).order_by("-pk").first(),
         "last": selectors.last_review(project.dataset.corpus_id, request.user.pk),
         "providers": [

@@ -6,7 +6,6 @@ from typing import Any, cast
 from django import forms
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
-from django.core.paginator import Paginator
 from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -18,6 +17,7 @@ from annotation.corpora.importers import FORMATS, form_of
 from annotation.corpora.selectors import corpora_of, corpora_within_reach, next_step, projects_run_by
 from annotation.corpora.services import imports
 from annotation.models import CorpusImport, Moment
+from core.lists import page_of
 from core.uploads import NameField, UploadField, first_warnings
 
 MOST_DURATIONS_MB = 20
@@ -64,7 +64,7 @@ def corpus(request: MemberRequest, project: Project) -> HttpResponse:
     moments = Moment.objects.filter(video__corpus=project.dataset.corpus_id)
     failures = moments.filter(preview_state=state.FAILED).select_related("video").order_by("video__name", "start_s")
     context = {
-        "page": Paginator(videos, PER_PAGE).get_page(request.GET.get("page")),
+        "page": page_of(request, videos, PER_PAGE),
         "failures": failures[:PER_PAGE],
         "counts": dict(moments.values_list("preview_state").annotate(n=Count("pk")).order_by()),
         "step": next_step(project),

@@ -1,11 +1,10 @@
 """The page of splits: how queries are drawn, what that comes to, and the queries there are."""
 
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from django import forms
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
@@ -18,6 +17,7 @@ from annotation.queries import selectors
 from annotation.queries.rules import JUDGED, LARGEST_SEED, NONE_OF, NoSplit, Size, size_of
 from annotation.queries.services import queries_draw
 from core.exceptions import NotPossible
+from core.lists import page_of
 
 PER_PAGE = 50
 PAGE = "annotation:splits"
@@ -129,6 +129,5 @@ def _queries(request: MemberRequest, project: Project) -> dict[str, object]:
         queries = queries.filter(text__icontains=words)
     if (split := request.GET.get("split", "")) in Query.Split.values:
         queries = queries.filter(split=split)
-    page = Paginator(queries, PER_PAGE).get_page(request.GET.get("page"))
-    keep = "".join(f"&{name}={quote(value)}" for name, value in (("words", words), ("split", split)) if value)
-    return {"page": page, "words": words, "split": split, "keep": keep}
+    page = page_of(request, queries, PER_PAGE)
+    return {"page": page, "words": words, "split": split}

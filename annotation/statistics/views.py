@@ -10,7 +10,7 @@ from annotation.models import TextStatistics
 from annotation.statistics import selectors as report
 from annotation.statistics.collection import published, tables
 from annotation.statistics.services import statistics_are_old, statistics_request
-from core.spreadsheets import csv_download
+from core.lists import csv_download
 
 PAGE = "annotation:statistics"
 

@@ -2,7 +2,6 @@
 
 from django import forms
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
@@ -15,8 +14,8 @@ from annotation.similarity.base import SimilarityMissing
 from annotation.train_sets import services
 from annotation.train_sets.models import MOST_DEPTH
 from core.exceptions import NotPossible
+from core.lists import page_of
 
-PER_PAGE = 20
 PAGE = "annotation:train-sets"
 OFFERED = 40
 OUT_OF_RANGE = f"N is a whole number from 1 to {MOST_DEPTH:,}."
@@ -51,7 +50,7 @@ def start(request: MemberRequest, project: Project) -> HttpResponse:
 
 
 def _page(request: MemberRequest, project: Project, form: StartForm, status: int = 200) -> HttpResponse:
-    rows = Paginator(project.train_sets.order_by("-pk"), PER_PAGE).get_page(request.GET.get("page"))
+    rows = page_of(request, project.train_sets.order_by("-pk"))
     if request.htmx and request.method == "GET":  # a set asks how far it is
         return render(request, "annotation/train_sets/train_sets.html#sets", {"page": rows})
     context = {

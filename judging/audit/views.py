@@ -7,7 +7,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django import forms
-from django.core.paginator import Paginator
 from django.core.serializers.json import DjangoJSONEncoder
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
@@ -16,8 +15,8 @@ from django.utils import timezone
 
 from accounts.access import STAFF, MemberRequest, project_page
 from accounts.models import Membership, Project
+from core.lists import csv_stream, page_of
 from core.models import AuditEvent
-from core.spreadsheets import csv_stream
 from core.texts import uuid_or_none
 from judging.audit.rules import (
     BY_SUBJECT,
@@ -161,10 +160,9 @@ def versions(request: MemberRequest, project: Project) -> HttpResponse:
     context: dict[str, Any] = {"under": under, "shown": version_pair, "total": sum(row.judgments for row in under)}
     if version_pair:
         judged = judgments_under(project, version_pair)
-        context["page"] = page = Paginator(judged, PER_PAGE).get_page(request.GET.get("page"))
+        context["page"] = page = page_of(request, judged, PER_PAGE)
         numbers = annotator_numbers(project)
         context["judged"] = [(judgment, numbers.get(judgment.annotator_id)) for judgment in page]
-        context["keep"] = f"&guideline={version_pair.guideline or ''}&policy={version_pair.policy or ''}"
     return render(request, "judging/audit/versions.html", context)
 
 

@@ -14,7 +14,7 @@ from annotation.models import Pooling
 from core.charts.canvas import Axis, Canvas, Plot, document
 from core.charts.kinds import Cell, Series, Spread, columns_chart, heat_map, lines_chart, spread_chart
 from core.charts.kinds import Column as Bar
-from core.spreadsheets import csv_text
+from core.lists import csv_text
 from judging.figures.rules import Relevances, Unit, agreement_over_time, tables_of
 from judging.figures.selectors import (
     LATEST,

@@ -14,8 +14,8 @@ from annotation.similarity.registry import wordnet_is_here
 from annotation.statistics import collection as report
 from annotation.statistics.collection import ROWS, Row
 from annotation.statistics.services import statistics_are_old, statistics_request
+from core.lists import csv_download
 from core.middleware import POLICY
-from core.spreadsheets import csv_download
 from judging.figures import charts
 from judging.figures.selectors import FigureFilters, judged_figures
 from judging.quality.rules.agreement import FEWEST_PAIRS, Weights
@@ -115,12 +115,9 @@ def figures(request: MemberRequest, project: Project) -> HttpResponse:
 @project_page(STAFF)
 def figure(request: MemberRequest, project: Project, name: str) -> HttpResponse:
     current_figure, filters, drawing = _drawn(request, project, name)
-    parameters = request.GET.copy()  # for links to other pages of the list
-    parameters.pop("page", None)
     context = {
         **{"figure": current_figure, "figures": figures_for(request.membership), "filters": filters, "sheet": drawing},
         **{"splits": Query.Split.values, "weights": list(Weights), "query": request.GET.urlencode()},
-        "keep": f"&{parameters.urlencode()}" if parameters else "",
         **drawing.more,
     }
     return render(request, "judging/figures/figure.html", context)

@@ -16,7 +16,7 @@ from accounts.access import ANNOTATOR, LEAD, MemberRequest, project_action, proj
 from accounts.models import Membership, Project
 from core.exceptions import NotPossible
 from core.forms import SubmitForm
-from core.spreadsheets import csv_download
+from core.lists import csv_download
 from judging.guidelines.selectors import policy_in_force
 from judging.pay import services
 from judging.pay.forms import FIRST_DAY, CorrectionForm, ForecastForm, PeriodForm, RateForm, shown

@@ -26,8 +26,8 @@ from accounts.models import BrowserSession, Identity, Membership, User
 from core import clock
 from core.audit import audit_record
 from core.jobs import durable
+from core.lists import csv_text
 from core.models import AuditEvent
-from core.spreadsheets import csv_text
 from judging.exceptions import NotPossibleNow
 from judging.models import Invitation
 from judging.people.services import person_forget

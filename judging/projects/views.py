@@ -6,7 +6,6 @@ from typing import Any, cast
 from uuid import UUID
 
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -20,7 +19,7 @@ from annotation.queries.selectors import measures_of, queries_to_judge
 from annotation.similarity.base import SimilarityMissing
 from core.exceptions import NotPossible
 from core.forms import refused
-from core.spreadsheets import csv_download, csv_stream
+from core.lists import csv_download, csv_stream, page_of
 from judging.exceptions import PolicyStale, ScreeningTooShort
 from judging.guidelines import services as guideline_services
 from judging.guidelines.forms import LABELS, PolicyForm
@@ -64,7 +63,7 @@ def queries(request: MemberRequest, project: Project) -> HttpResponse:
         total=Count("pairs"),
         **{state: Count("pairs", filter=Q(pairs__state=state)) for state in ("settled", "escalated", "dropped")},
     ).order_by("query__number", "number")
-    page = Paginator(batches, PER_PAGE).get_page(request.GET.get("page"))
+    page = page_of(request, batches, PER_PAGE)
     context = {
         "page": page,
         "words": words,
@@ -298,7 +297,7 @@ def caption_edits(request: MemberRequest, project: Project) -> HttpResponse:
     edits = selectors.caption_edits(project)
     context = {
         "counts": selectors.edit_counts(project),
-        "page": Paginator(edits, PER_PAGE).get_page(request.GET.get("page")),
+        "page": page_of(request, edits, PER_PAGE),
         "unfrozen": queries_unfrozen(project).count(),
         "job": job_running(project),
     }

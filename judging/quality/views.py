@@ -4,14 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 
 from accounts.access import LEAD, STAFF, MemberRequest, project_action, project_page, row_page
 from accounts.models import Project
+from core.lists import csv_download, page_of
 from core.messages import send_on_commit
-from core.spreadsheets import csv_download
 from judging.guidelines.selectors import policy_in_force
 from judging.models import QualityAlert
 from judging.people.selectors import actor_names
@@ -86,14 +85,13 @@ def agreement_of(request: MemberRequest, project: Project, number: int) -> HttpR
 def alerts(request: MemberRequest, project: Project) -> HttpResponse:
     """Show figures past a threshold; nothing happens by itself."""
     is_seen = "seen" in request.GET
-    page = Paginator(quality_alerts(project, is_seen=is_seen), PER_PAGE).get_page(request.GET.get("page"))
+    page = page_of(request, quality_alerts(project, is_seen=is_seen), PER_PAGE)
     numbers = annotator_numbers(project)
     names, gone = actor_names(project, to=request.membership.role), "somebody who has left"
     context = {
         "page": page,
         "rows": [(numbers.get(row.annotator_id), row, names.get(row.seen_by_id or 0, gone)) for row in page],
         "seen": is_seen,
-        "keep": "&seen=1" if is_seen else "",
         "policy": policy_in_force(project.pk),
     }
     return render(request, "judging/quality/alerts.html", context)

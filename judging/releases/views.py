@@ -1,13 +1,11 @@
 """All releases, each with its files and datasheet, what changed since another, and what the team says of them."""
 
 from typing import Any
-from urllib.parse import urlencode
 from uuid import UUID, uuid4
 
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
@@ -17,7 +15,7 @@ from django.utils import timezone
 from accounts.access import LEAD, STAFF, MemberRequest, post_only, project_action, project_page
 from accounts.models import Project
 from core.forms import KeyForm
-from core.spreadsheets import csv_stream
+from core.lists import csv_stream, page_of
 from core.texts import uuid_or_none
 from judging.exceptions import FormStale, NotPossibleNow
 from judging.guidelines.texts import markdown_html
@@ -35,7 +33,6 @@ from judging.releases.selectors import (
 )
 from judging.releases.services import release_comparison_of, release_words_set
 
-PER_PAGE = 20
 CHANGES_PER_PAGE = 50
 LARGEST_DATASHEET = 1 << 20
 PAGE = "judging:releases"
@@ -79,7 +76,7 @@ class WordsForm(forms.ModelForm):  # type: ignore[type-arg]
 @project_page(STAFF)
 def releases(request: MemberRequest, project: Project) -> HttpResponse:
     """All releases, newest first, and the button for another."""
-    page = Paginator(project.releases.all(), PER_PAGE).get_page(request.GET.get("page"))
+    page = page_of(request, project.releases.all())
     if request.htmx:  # a release asks how far it is
         return render(request, "judging/releases/releases.html#list", {"page": page})
     context = {
@@ -155,14 +152,13 @@ def release_changes(request: HttpRequest, release_uuid: UUID) -> HttpResponse:
     context: dict[str, Any] = {"release": row, "before": before, "choices": choices, "kind": kind}
     if before is not None:
         comparison = release_comparison_of(before=before, after=row, now=timezone.now())
-        query = urlencode({"before": before.uuid, "kind": kind})
         kinds = [(name, words, comparison.counts.get(name, 0)) for name, words in compare.KINDS.items()]
         # changes are looked up by their numbers, so that the last page comes as fast as the first
         n_changes = sum(n for name, _, n in kinds if kind in ("", name))
-        page = Paginator(range(1, n_changes + 1), CHANGES_PER_PAGE).get_page(request.GET.get("page"))
+        page = page_of(request, range(1, n_changes + 1), CHANGES_PER_PAGE)
         numbers = {"number_of_kind__in": page.object_list, "kind": kind} if kind else {"number__in": page.object_list}
         changes = comparison.changes.filter(**numbers).order_by("number")
-        context |= {"found": comparison, "keep": f"&{query}", "kinds": kinds, "page": page, "changes": changes}
+        context |= {"found": comparison, "kinds": kinds, "page": page, "changes": changes}
     return render(request, "judging/releases/changes.html", context)
 
 

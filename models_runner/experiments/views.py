@@ -5,7 +5,6 @@ from uuid import UUID, uuid4
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.core.paginator import Paginator
 from django.db.models import Prefetch
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -13,6 +12,7 @@ from django.shortcuts import redirect, render
 from accounts.access import ADMIN, STAFF, MemberRequest, project_page, row_page
 from accounts.models import Membership, Project
 from core.exceptions import NotPossible
+from core.lists import page_of
 from judging.exceptions import FormStale
 from judging.models import Release
 from models_runner.experiments import deletion, files, services
@@ -24,7 +24,6 @@ from models_runner.experiments.settings import settings_by_name
 from models_runner.features.selectors import feature_choices
 from models_runner.models import Experiment, Training
 
-PER_PAGE = 20
 FEW_VIDEOS = 1000
 EXPERIMENTS = Experiment.objects.select_related("project__dataset__corpus", "release", "candidates__experiment")
 TRAININGS = Training.objects.select_related("experiment__project")
@@ -35,7 +34,7 @@ def experiments(request: MemberRequest, project: Project) -> HttpResponse:
     """All experiments of the project, the newest first."""
     trainings = Prefetch("trainings", Training.objects.defer("curve", "notices"))  # which are long
     rows_of_project = project.experiments.select_related("release").prefetch_related(trainings)
-    page = Paginator(rows_of_project, PER_PAGE).get_page(request.GET.get("page"))
+    page = page_of(request, rows_of_project)
     rows = [row_of(one) for one in page]
     at_work = any(training.is_awaited for row in rows for training in row.experiment.trainings.all())
     may_start = request.membership.role == Membership.Role.ADMIN

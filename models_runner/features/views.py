@@ -7,7 +7,6 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
@@ -15,6 +14,7 @@ from accounts.access import ADMIN, MemberRequest, post_only, project_page, row_p
 from accounts.models import Project
 from accounts.uploads import save_form
 from core.exceptions import NotPossible
+from core.lists import page_of
 from models_runner.features import services
 from models_runner.features.selectors import uses_of
 from models_runner.features.services import feature_set_start
@@ -29,7 +29,6 @@ MODEL_HELP = (
 )
 MADE_HELP = f"Of queries, if you know what made them: it reads what is typed on the page Search. {MODEL_HELP}"
 PAGE = "models_runner:features"
-PER_PAGE = 20
 feature_set_page = row_page(FeatureSet.objects.select_related("project"), ADMIN)
 
 
@@ -111,7 +110,7 @@ def _start(
 
 
 def _page(request: MemberRequest, project: Project, *, status: int = 200, **bound: forms.Form) -> HttpResponse:
-    page = Paginator(FeatureSet.objects.filter(project=project), PER_PAGE).get_page(request.GET.get("page"))
+    page = page_of(request, FeatureSet.objects.filter(project=project))
     context = {
         "page": page,
         "making": ExtractionForm(),

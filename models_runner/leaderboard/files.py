@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from annotation.models import Query
-from core.spreadsheets import csv_text
+from core.lists import csv_text
 from judging.models import Release
 from judging.releases.layout import JUDGED_SPLITS
 from models_runner.leaderboard.rules import INTERVAL_STEPS

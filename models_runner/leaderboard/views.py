@@ -23,7 +23,7 @@ from accounts.models import Membership, Project, User
 from accounts.uploads import receives_file, save_form
 from core.exceptions import NotPossible
 from core.files import file_answer
-from core.spreadsheets import csv_download
+from core.lists import csv_download
 from judging.models import Release
 from judging.releases.selectors import archive_opened
 from models_runner.leaderboard import files as leaderboard_files

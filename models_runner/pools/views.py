@@ -5,7 +5,6 @@ from uuid import UUID
 
 from django import forms
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.db.models import Count
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
@@ -16,7 +15,7 @@ from annotation.models import Pooling, Query
 from annotation.pools.rules import DEPTHS, IOU_MIN, RUN_DEPTH
 from annotation.pools.services.poolings import Scope, pooling_discard
 from core.exceptions import NotPossible
-from core.spreadsheets import csv_download
+from core.lists import csv_download, page_of
 from judging.releases.selectors import finished_queries
 from judging.studies.selectors import (
     COLUMNS,
@@ -122,7 +121,7 @@ def pool(request: MemberRequest, pooling: Pooling) -> HttpResponse:
     elif pooling.state in (Pooling.State.READY, Pooling.State.DONE):
         report = pool_report(pooling)
         context |= {"report": report, "judgments": 2 * report.union.to_judge, **_of_state(pooling, report)}
-        context["page"] = Paginator(report.queries, PER_PAGE).get_page(request.GET.get("page"))
+        context["page"] = page_of(request, report.queries, PER_PAGE)
     return render(request, "models_runner/pools/pool.html", context)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
-from core.spreadsheets import csv_text
+from core.lists import csv_text
 from models_runner.leaderboard.files import escaped
 from models_runner.tables import published_values as published
 from models_runner.tables.selectors import Line, Row, ScoreKey, Setting, Tables

@@ -10,7 +10,7 @@ from accounts.commands import MomentJudgeCommand, project_named
 from annotation.statistics import selectors
 from annotation.statistics.collection import published, tables
 from annotation.statistics.services import statistics_compute
-from core.spreadsheets import csv_write
+from core.lists import csv_write
 
 HEAD = f"{'':<24} {'texts':>8} {'words':>13} {'vocabulary':>15} {'with names':>15} {'changed':>8} {'similarity':>10}"
 

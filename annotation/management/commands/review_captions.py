@@ -14,7 +14,7 @@ from annotation.captions.selectors import captions_in_review
 from annotation.captions.services.captions import caption_accept, caption_edit
 from annotation.models import Caption
 from core.exceptions import NotPossible
-from core.spreadsheets import csv_write, plain
+from core.lists import csv_write, plain
 
 COLUMNS = ["caption", "description", "wording", "failed", "decision"]
 DECISIONS = ("accept", "edit")

@@ -9,7 +9,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from accounts.commands import MomentJudgeCommand
 from core.exceptions import ImportRefused
-from core.spreadsheets import csv_write
+from core.lists import csv_write
 from judging.releases.compare import Change, Compared
 
 

@@ -14,8 +14,8 @@ from accounts.access import LEAD, STAFF, MemberRequest, project_action, project_
 from accounts.models import Membership, Project
 from core.exceptions import NotPossible
 from core.forms import SubmitForm
+from core.lists import csv_download
 from core.refusals import refusal_log
-from core.spreadsheets import csv_download
 from judging.exceptions import NotPossibleNow, TooFewPairs, Unfinished
 from judging.guidelines.selectors import pass_rule_of, policy_in_force
 from judging.models import Exam, ExamAttempt, KnownPair

@@ -1,10 +1,8 @@
 """Training material: the lead draws pairs, grades and explains them, and puts them in the tutorial's order."""
 
 from typing import Any
-from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -12,6 +10,7 @@ from django.urls import reverse
 from accounts.access import LEAD, STAFF, MemberRequest, project_action, project_page, row_page
 from accounts.models import Project
 from core.forms import refused_form
+from core.lists import page_of
 from judging.models import KnownPair
 from judging.projects.selectors import training_pairs, training_queries, tutorial_levels, tutorial_shown
 from judging.qualification.forms import DrawForm, MoveForm, TrainingPairForm
@@ -33,14 +32,13 @@ def training(request: MemberRequest, project: Project) -> HttpResponse:
 def _context(request: MemberRequest, project: Project) -> dict[str, Any]:
     failed = job_failed(project, services.JOB)
     show = request.GET.get("show", "")
-    page = Paginator(training_queries(project, show=show), PER_PAGE).get_page(request.GET.get("page"))
+    page = page_of(request, training_queries(project, show=show), PER_PAGE)
     return {
         **_tutorial(project),
         "page": page,
         "drawn": [(query, training_pairs(query)) for query in page],
         "show": show,
         "shows": SHOWS,
-        "keep": f"&{urlencode({'show': show})}" if show else "",
         "form": DrawForm(),
         "job": project.jobs.filter(kind=services.JOB, state="running").first(),
         "failed": failed.error if failed else "",

@@ -7,7 +7,6 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import get_token
 from django.shortcuts import redirect, render
@@ -23,6 +22,7 @@ from accounts.models import Project, User
 from accounts.rules import OUT
 from core import clock
 from core.forms import KeyForm, SubmitForm
+from core.lists import page_of
 from core.refusals import refusal_log
 from judging.exceptions import FormStale, GuidelineUnconfirmed, NotAssigned, PairWithdrawn, WarmUpDue
 from judging.guidelines.views import guideline_context
@@ -314,7 +314,7 @@ def desk(request: MemberRequest, project: Project) -> HttpResponse:
 def own_grades(request: MemberRequest, project: Project) -> HttpResponse:
     """Show the annotator's grades by batch; never how a pair was settled."""
     ended = request.user.assignments.filter(project=project).exclude(state=Assignment.State.OPEN)
-    page = Paginator(ended.select_related("batch__query").order_by("-id"), PER_PAGE).get_page(request.GET.get("page"))
+    page = page_of(request, ended.select_related("batch__query").order_by("-id"), PER_PAGE)
     grades = [(assignment, *selectors.given_in(assignment)) for assignment in page]
     context = {"page": page, "given": grades, "is_out": request.membership.status in OUT}
     return render(request, "judging/work/own_grades.html", context)

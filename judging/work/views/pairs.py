@@ -4,18 +4,16 @@ from collections.abc import Callable
 from functools import partial
 from itertools import islice
 from typing import Any
-from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from accounts.access import LEAD, STAFF, MemberRequest, project_page, row_page
 from accounts.models import Project
+from core.lists import csv_download, page_of
 from core.refusals import refusal_log
-from core.spreadsheets import csv_download
 from judging.exceptions import NotPossibleNow
 from judging.models import Flag, Pair
 from judging.work.forms import BoundsForm, PairFilterForm, ReasonForm, WordForm
@@ -23,7 +21,6 @@ from judging.work.selectors.flags import DROPPED, FLAGGED, WITHDRAWN, listed, pa
 from judging.work.services import pairs
 
 pair_page = partial(row_page, Pair.objects.select_related("batch__project"), project="batch.project")
-PER_PAGE = 20
 RECUT = "The clip is being cut anew. The old one is shown until it is there."
 CHUNK = 500
 LISTS = {FLAGGED: "judging:flags", DROPPED: "judging:dropped", WITHDRAWN: "judging:withdrawn"}
@@ -44,15 +41,13 @@ def _page(
     """Show flagged, dropped or withdrawn pairs, flagged ones that wait for a word unless others are asked for; with a
     ``note`` beside the pair ``of`` which it speaks."""
     pair_filter = _filter(request, which)
-    page = Paginator(pairs_listed(project, which, **pair_filter), PER_PAGE).get_page(request.GET.get("page"))
-    keep = urlencode({name: value for name, value in request.GET.items() if name != "page"})
+    page = page_of(request, pairs_listed(project, which, **pair_filter))
     context = {
         "page": page,
         "rows": listed(project, list(page), to=request.membership.role),
         "which": which,
         "filter": pair_filter,
         "reasons": REASONS[which],
-        "keep": f"&{keep}" if keep else "",
         "words": dict(OUT),
         "note": note,
         "noted": of,

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from accounts.commands import MomentJudgeCommand, project_named
-from core.spreadsheets import csv_write
+from core.lists import csv_write
 from models_runner.leaderboard.rules import ECONOMY_COLUMNS, NUMBERS, rows_of, table_rows
 from models_runner.leaderboard.selectors.leaderboard import SPLITS, filters_of_query
 from models_runner.leaderboard.services.economy import lacking, study_create, study_work

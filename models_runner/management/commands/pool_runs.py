@@ -11,7 +11,7 @@ from accounts.models import Project
 from annotation.models import Pooling
 from annotation.pools.rules import IOU_MIN, RUN_DEPTH
 from annotation.pools.services.poolings import Scope, pooling_create, pooling_discard
-from core.spreadsheets import csv_write
+from core.lists import csv_write
 from judging.studies.selectors import ALL_RUNS, COLUMNS, PoolReport, pool_report, report_rows
 from judging.studies.services import pool_open, pool_open_request, pool_plan
 from models_runner.models import Run

@@ -1,14 +1,25 @@
 """The page of splits."""
 
 import re
+from html import unescape
 
 import pytest
 from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Project, User
+from annotation.queries import views
 from annotation.queries.services import queries_draw
-from tests.factories import CandidateFactory, CaptionFactory, MomentFactory, ProjectFactory, VideoFactory, admin, lead
+from tests.factories import (
+    CandidateFactory,
+    CaptionFactory,
+    MomentFactory,
+    ProjectFactory,
+    QueryFactory,
+    VideoFactory,
+    admin,
+    lead,
+)
 
 pytestmark = pytest.mark.django_db
 SIZES = {"val": "2", "test": "25%", "seed": "5"}
@@ -109,3 +120,17 @@ def test_queries_are_listed_with_their_descriptions(client: Client, project: Pro
     assert "1 description has not been rewritten" in client.get(url(project)).content.decode()
     client.force_login(admin(empty := ProjectFactory()))
     assert "No caption can become a query yet" in client.get(url(empty)).content.decode()
+
+
+def test_the_next_page_keeps_the_words_and_the_split(
+    client: Client, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(views, "PER_PAGE", 1)
+    for number in (901, 902):
+        QueryFactory(project=project, number=number, text=f"A rare word, number {number}.", split="test")
+    client.force_login(lead(project))
+    page = client.get(url(project), {"q": "rare", "split": "test"}).content.decode()
+    (following,) = re.findall(r'href="(\?[^"]+)">Next', page)
+    page = client.get(f"{url(project)}{unescape(following)}").content.decode()
+    assert "number 902" in page
+    assert "2 of 2" in page

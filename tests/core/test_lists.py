@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import spreadsheets
-from core.spreadsheets import csv_line, csv_text, csv_write, guarded, plain
+from core import lists
+from core.lists import csv_line, csv_text, csv_write, guarded, plain
 
 SIGNS = "=+-@＝＋－＠"
 SEPARATORS = ",;|\t\n"
@@ -82,12 +82,12 @@ def test_numbers_stay_numbers_and_every_text_is_quoted() -> None:
 
 
 def test_a_file_is_the_same_however_it_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spreadsheets, "LINES_AT_ONCE", 7)
+    monkeypatch.setattr(lists, "LINES_AT_ONCE", 7)
     columns, rows = ["a", "b"], [["=1", number] for number in range(1000)]
     target = StringIO()
     csv_write(target, columns, rows)
-    streamed = b"".join(spreadsheets.csv_stream("x.csv", columns, rows).streaming_content)  # type: ignore[arg-type]
-    whole = spreadsheets.csv_download("x.csv", columns, rows)
+    streamed = b"".join(lists.csv_stream("x.csv", columns, rows).streaming_content)  # type: ignore[arg-type]
+    whole = lists.csv_download("x.csv", columns, rows)
     assert target.getvalue().encode() == streamed == whole.content == csv_text(columns, rows).encode()
     assert whole["Content-Disposition"] == 'attachment; filename="x.csv"'
 
@@ -102,7 +102,7 @@ def test_a_download_that_is_broken_off_closes_its_rows() -> None:
         finally:
             ended.append(True)
 
-    response = spreadsheets.csv_stream("x.csv", ["number"], rows())
+    response = lists.csv_stream("x.csv", ["number"], rows())
     next(iter(response.streaming_content))  # type: ignore[call-overload]
     assert not ended
     response.close()

@@ -1,4 +1,6 @@
-"""CSV files that people download from pages and open in a spreadsheet: the one writer, and how to read them back.
+"""Lists that people look at: a page of one, and CSV files that they open in a spreadsheet, the one writer and reader.
+
+``templates/_pages.html`` leads from page to page and keeps what the list is filtered by.
 
 A spreadsheet computes a cell that begins with a sign of a formula, and one set to another separator begins a cell
 wherever that stands, inside quotes of ours too. So every text is quoted, and an apostrophe is put before whatever
@@ -13,10 +15,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from numbers import Number
-from typing import IO
+from typing import IO, Any
 
-from django.http import HttpResponse, StreamingHttpResponse
+from django.core.paginator import Page, Paginator
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 
+PER_PAGE = 20
 CONTENT_TYPE = "text/csv; charset=utf-8"
 LINES_AT_ONCE = 500  # of a stream: each piece costs the server as much as a line
 CARRIAGE_RETURN = re.compile(r"\r\n?")
@@ -27,6 +31,11 @@ _SKIPPED = "['\"\\u200b-\\u200d\\u2060\\ufeff]|[^\\S\\t\\n\\v\\f\\x1c-\\x1e\\x85
 _DANGER = f"(?:(?:^|(?<=[{_SEPARATORS}]))(?=(?:{_SKIPPED})*[{_SIGNS}])|^(?='*[\\t\\n]))"
 DANGER = re.compile(_DANGER)
 GUARD = re.compile(f"{_DANGER}'")
+
+
+def page_of(request: HttpRequest, rows: Any, size: int = PER_PAGE) -> Page[Any]:
+    """Return the page that ``?page=`` names: the first for nonsense, the last for one behind it."""
+    return Paginator(rows, size).get_page(request.GET.get("page"))
 
 
 def guarded(text: str) -> str:
