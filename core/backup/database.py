@@ -100,7 +100,7 @@ def connected() -> "psycopg.Connection[Any]":
 
 def connection_values() -> dict[str, Any]:
     """Return where the database is, and as whom one comes to it, by psycopg's names; nothing that is not set."""
-    names = {"host": "HOST", "port": "PORT", "user": "USER", "password": "PASSWORD", "dbname": "NAME"}
+    names = {"host": "HOST", "port": "PORT", "user": "USER", "password": "PASSWORD", "dbname": "NAME"}  # nosec B105 - names
     return {parameter: value for parameter, name in names.items() if (value := connection.settings_dict[name])}
 
 
