@@ -12,12 +12,12 @@ from tests.production.topology import Site
 from tests.production.topology.project import Scenario, always, judge_all, take
 from tests.production.topology.site import eventually
 
-# A task of every queue but `judging`, and the table that it reads first; row 0 is in none of them
-LATCHED = {
-    "models_runner.tasks.scoring_work": ((0,), "models_runner_scoring"),  # celery
-    "annotation.tasks.corpus_import_work": ((0,), "annotation_corpusimport"),  # uploads
-    "models_runner.tasks.training_work": ((0,), "models_runner_training"),  # gpu
-    "models_runner.tasks.search_work": ((0, "words", 10, False), "models_runner_training"),  # search
+# A task of every queue but `judging`, its arguments behind the row's key, and the table that it reads first
+LATCHED: dict[str, tuple[tuple[object, ...], str]] = {
+    "models_runner.tasks.scoring_work": ((), "models_runner_scoring"),  # celery
+    "annotation.tasks.corpus_import_work": ((), "annotation_corpusimport"),  # uploads
+    "models_runner.tasks.training_work": ((), "models_runner_training"),  # gpu
+    "models_runner.tasks.search_work": (("words", 10, False), "models_runner_training"),  # search
 }
 WAITING = "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = ANY (%s::regclass[])"
 
@@ -41,8 +41,8 @@ def every_other_worker_busy(site: Site) -> Iterator[None]:
 
         latch.execute(f"LOCK TABLE {', '.join(tables)} IN ACCESS EXCLUSIVE MODE")
         for task, (args, _) in LATCHED.items():
-            for _ in range(2 * processes):
-                current_app.send_task(task, args, ignore_result=True)
+            for number in range(1, 2 * processes + 1):  # rows that are in no table, each claimed once
+                current_app.send_task(task, (-number, *args), ignore_result=True)
         eventually(lambda: waiting() >= processes)
         assert min(lengths(site).values()) > 0, lengths(site)
         yield
