@@ -58,8 +58,8 @@ class Answer(NamedTuple):
 
 
 class Connection:
-    """One connection, kept alive. Reads no more of HTTP than our servers send, at a fifth of http.client's processor time:
-    the annotators share the machine with what is measured."""
+    """One connection, kept alive. Reads no more of HTTP than our servers send, at a fifth of http.client's processor
+    time: annotators share the machine with what is measured."""
 
     def __init__(self, port: int) -> None:
         self.port = port

@@ -12,7 +12,6 @@ not as fast as the released code was found to be (then ratios mean nothing).
 """
 
 import argparse
-import os
 import subprocess
 import sys
 import time
@@ -25,7 +24,6 @@ from torch.nn.functional import dropout
 
 from benchmarks import padded
 from benchmarks.common import ROOT, arguments, command_of, device_name, machine, peak_mb, show
-from models_runner.experiments.child import HUGE_PAGES
 from moment_retrieval.baselines import BASELINES, optimiser_of
 from moment_retrieval.batches import Batch, Sequences
 from moment_retrieval.distributed import Precision, keep_freed
@@ -40,8 +38,7 @@ NEAR = 0.25
 WANTED = {"official": (0.7, None), "compact": (0.5, 0.6)}  # of the re-statement's time and memory
 OURS = ("official", "compact", "bfloat16")  # the last: compact, most products in 16 bits
 VARIANTS = ("published", *OURS)
-TRICKS = ("dropout", "memory", "pages", "adam")  # what ``--tricks`` leaves out of compact, one at a time
-OF_CONQUER = "adam"  # the others' optimiser goes from parameter to parameter
+TRICKS = ("dropout", "memory")  # what ``--tricks`` leaves out of compact, one at a time
 
 
 def main() -> int:
@@ -81,9 +78,8 @@ def compared(name: str, options: argparse.Namespace) -> dict[str, Any]:
 
 def gains(name: str, options: argparse.Namespace) -> dict[str, float]:
     """Return the share of a step's seconds that each trick saves."""
-    tricks = [trick for trick in TRICKS if trick != OF_CONQUER or name == "conquer"]
-    rows = side_by_side(name, options, ("compact", *tricks))
-    return {trick: round(1 - rows["compact"]["seconds"] / rows[trick]["seconds"], 3) for trick in tricks}
+    rows = side_by_side(name, options, ("compact", *TRICKS))
+    return {trick: round(1 - rows["compact"]["seconds"] / rows[trick]["seconds"], 3) for trick in TRICKS}
 
 
 def side_by_side(name: str, options: argparse.Namespace, variants: Sequence[str]) -> dict[str, dict[str, float]]:
@@ -113,11 +109,10 @@ def in_turns(processes: Mapping[str, subprocess.Popen[str]], rounds: int) -> dic
 
 
 def own_process(name: str, variant: str, options: argparse.Namespace) -> subprocess.Popen[str]:
-    """Start a process that makes a step for each line that it reads; ours in large pages, as a training is started."""
+    """Start a process that makes a step for each line that it reads."""
     same = {"threads": options.threads, "device": options.device}
     command = command_of("benchmarks.train_step", {"models": name, "variant": variant, **same})
-    environment = {**(HUGE_PAGES if variant not in ("published", "pages") else {}), **os.environ}
-    return subprocess.Popen(command, cwd=ROOT, env=environment, stdin=PIPE, stdout=PIPE, text=True)
+    return subprocess.Popen(command, cwd=ROOT, stdin=PIPE, stdout=PIPE, text=True)
 
 
 def answer_of(process: subprocess.Popen[str], question: str) -> float:
@@ -171,7 +166,7 @@ def step_of(name: str, variant: str, device: str) -> Callable[[], None]:
     else:
         batch = batch.to(device)
         loss = lambda: BASELINES[name].loss(model(batch), batch, objective, draw).total  # noqa: E731
-    if variant in ("published", "adam"):
+    if variant == "published":
         groups = parameter_groups(model, exempt=[one for one, _ in model.named_parameters() if model.undecayed(one)])
         optimiser = padded.plain_adam(groups, clips_each=name != "conquer")
     else:

@@ -85,13 +85,12 @@ class CorrectedAdam(torch.optim.Adam):
 
     p <- p - lr * sqrt(1 - b2^t) / (1 - b1^t) * m / (sqrt(v) + eps), then p <- p - lr * decay * p. torch's AdamW has
     sqrt(v / (1 - b2^t)) + eps below the line and decays first: the same, with another epsilon at every step and a rate
-    smaller by the decay. All of it is one pass over the parameters.
+    smaller by the decay.
     """
 
     def __init__(self, groups: Any, *, lr: float) -> None:
         groups = [{**group, "decay": group.get("weight_decay", WEIGHT_DECAY), "weight_decay": 0.0} for group in groups]
-        super().__init__(groups, lr=lr, betas=BETAS, eps=EPSILON, fused=True, decoupled_weight_decay=True)
-        self._step_supports_amp_scaling = False  # a step that overflowed is left out as a whole, decay and all
+        super().__init__(groups, lr=lr, betas=BETAS, eps=EPSILON, decoupled_weight_decay=True)
 
     def step(self, closure: None = None) -> None:
         """Change every parameter that has a gradient."""

@@ -185,8 +185,9 @@ DATABASE_WAIT_S = 3  # then a page says that the database does not answer
 
 
 def pool_of(size: int) -> dict[str, Any]:
-    """The connections of one web process, which is asked for one twice; a try to connect again is never far off."""
-    return {"min_size": 1, "max_size": size, "timeout": DATABASE_WAIT_S / 2, "reconnect_timeout": DATABASE_WAIT_S}
+    """The connections of one web process, which is asked for one twice; a try to connect again is never far off. All
+    are kept: what a connection has planned goes with it."""
+    return {"min_size": size, "max_size": size, "timeout": DATABASE_WAIT_S / 2, "reconnect_timeout": DATABASE_WAIT_S}
 
 
 def database_from_url(url: str) -> dict[str, Any]:

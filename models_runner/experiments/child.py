@@ -20,7 +20,6 @@ OUTPUT, LOCK = "output.txt", "lock"
 PATIENCE_S = 8.0  # to finish a step and to write a checkpoint
 KILLING_S = 5.0  # for the kernel to clear away what was killed
 MARK = "MOMENTJUDGE_TRAINING"  # in the environment of all that a program starts
-HUGE_PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}  # have glibc ask the kernel for them: a quicker step
 SECRET = re.compile(r"SECRET|PASS|TOKEN|KEY|CREDENTIAL|AUTH|DSN|(DATABASE|BROKER)_URL")  # in names of variables
 WITH_PASSWORD = re.compile(r"://[^/@\s]+@")  # in values: an address that somebody logs in with
 OURS = ("OMP_NUM_THREADS",)
@@ -58,7 +57,6 @@ class TrainingChild:
         self.folder, self.mark = folder, uuid4().hex
         visible_devices = {"CUDA_VISIBLE_DEVICES": devices} if devices else {}
         environment = {
-            **HUGE_PAGES,
             **visible_devices,
             **without_secrets(os.environ),
             "PYTHONUNBUFFERED": "1",

@@ -41,7 +41,7 @@ LOCK = "SELECT id FROM judging_assignment WHERE id = {} FOR UPDATE"
 # Pairs come as one array a column, so that an assignment is one statement and one row. LATERAL with LIMIT leaves the
 # planner no other way than by index: a plan made while the tables were empty would read all judgments of the site.
 ASSIGNMENT = """
-SELECT assignment.id, assignment.uuid, assignment.state, assignment.created_at, assignment.expires_at,
+SELECT assignment.id, assignment.uuid, assignment.state, assignment.expires_at,
     assignment.round, assignment.slot, assignment.annotator_id, assignment.batch_id, project.id, project.uuid,
     query.text, member.role, person.is_simulated, policy.id, policy.lease_minutes, policy.break_minutes,
     guideline.id, guideline.levels, pairs.*
@@ -56,10 +56,10 @@ CROSS JOIN LATERAL (SELECT id, lease_minutes, break_minutes FROM judging_policy
     WHERE project_id = assignment.project_id ORDER BY version DESC LIMIT 1) policy
 CROSS JOIN LATERAL (SELECT id, levels FROM judging_guideline
     WHERE project_id = assignment.project_id ORDER BY version DESC LIMIT 1) guideline
-CROSS JOIN LATERAL (SELECT array_agg(id), array_agg(uuid), array_agg(state), array_agg(preview_uuid),
-    array_agg(has_clip), array_agg(is_gold), array_agg(judgment_id), array_agg(grade), array_agg(revision),
-    array_agg(comment), array_agg(graded_at), array_agg(flag), array_agg(flag_comment), array_agg(flagged_at),
-    array_agg(flag_uuid), array_agg(flags_raised), array_agg(changed_at)
+CROSS JOIN LATERAL (SELECT greatest(assignment.created_at, max(changed_at)), array_agg(id), array_agg(uuid),
+    array_agg(state), array_agg(preview_uuid), array_agg(has_clip), array_agg(is_gold), array_agg(judgment_id),
+    array_agg(grade), array_agg(revision), array_agg(comment), array_agg(graded_at), array_agg(flag),
+    array_agg(flag_comment), array_agg(flagged_at), array_agg(flag_uuid), array_agg(flags_raised)
 FROM (SELECT pair.id, pair.uuid, pair.state, pair.preview_uuid, pair.has_clip,
         pair.id = ANY (assignment.gold_ids) AS is_gold, coalesce(judgment.id, gold.id) AS judgment_id,
         coalesce(judgment.grade, gold.grade) AS grade, coalesce(judgment.revision, gold.revision) AS revision,
@@ -107,7 +107,6 @@ class PairView(NamedTuple):
     flagged_at: datetime | None
     flag_uuid: UUID | None
     flags_raised: int  # in this assignment, those taken back too
-    changed_at: datetime | None  # when something was last said about it: a grade, its change, a flag or its end
 
     @property
     def withdrawn(self) -> bool:
@@ -138,7 +137,6 @@ class OpenAssignment:
     assignment_id: int
     uuid: UUID
     state: str
-    created_at: datetime
     expires_at: datetime
     round: int
     slot: int
@@ -154,6 +152,7 @@ class OpenAssignment:
     break_minutes: int
     guideline_id: int
     levels: list[str]
+    changed_at: datetime  # a grade, its change, a flag or its end; before the first, when it was handed out
     pair_views: tuple[PairView, ...]
 
     @property
@@ -163,16 +162,6 @@ class OpenAssignment:
     @property
     def answered(self) -> int:
         return sum(not pair_view.needs_answer for pair_view in self.pair_views)
-
-    @property
-    def changed_at(self) -> datetime:
-        """When something was last said in it; when it was handed out, before that."""
-        return max(
-            [
-                self.created_at,
-                *[pair_view.changed_at for pair_view in self.pair_views if pair_view.changed_at is not None],
-            ]
-        )
 
     def index_of(self, pair: UUID) -> int:
         return next(index for index, pair_view in enumerate(self.pair_views) if pair_view.uuid == pair)
@@ -227,9 +216,9 @@ def _read_assignment(which: str, *params: Any, lock: bool) -> OpenAssignment | N
         row = cursor.fetchone()
     if row is None:
         return None
-    *values, levels = row[:COLUMNS]
+    *values, levels, changed_at = row[:COLUMNS]
     pair_views = tuple(map(PairView._make, zip(*row[COLUMNS:], strict=True)))
-    return OpenAssignment(*[*values, json.loads(levels), pair_views])
+    return OpenAssignment(*[*values, json.loads(levels), changed_at, pair_views])
 
 
 IS_THERE = """member.user_id = %(user)s AND member.role <> 'participant'

@@ -186,7 +186,7 @@ def _give(
         return None
     ((judgment_id,),) = rows
     fields = {"judgment_id": judgment_id, "grade": grade, "revision": 0, "comment": comment}
-    return assignment.with_pair_view(index, **fields, graded_at=now, changed_at=now)
+    return assignment.with_pair_view(index, **fields, graded_at=now)
 
 
 def _previous_grade(assignment: OpenAssignment) -> int | None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.views.debug import SafeExceptionReporterFilter
 
-from models_runner.experiments.child import HUGE_PAGES, TrainingChild, folder_lock
+from models_runner.experiments.child import TrainingChild, folder_lock
 from models_runner.experiments.devices import devices_shown
 
 
@@ -94,11 +94,3 @@ def test_a_program_sees_the_gpu_of_its_worker(
     assert program_environment(tmp_path, devices=devices).get("CUDA_VISIBLE_DEVICES") == visible_devices
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "7")
     assert program_environment(tmp_path, devices=devices)["CUDA_VISIBLE_DEVICES"] == "7"
-
-
-def test_a_program_asks_for_large_pages_unless_set_otherwise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ((name, value),) = HUGE_PAGES.items()
-    monkeypatch.delenv(name, raising=False)
-    assert program_environment(tmp_path)[name] == value
-    monkeypatch.setenv(name, "glibc.malloc.hugetlb=0")
-    assert program_environment(tmp_path)[name] == "glibc.malloc.hugetlb=0"
