@@ -1,6 +1,9 @@
 """Where does the processor time of one judgment go? Layer by layer in the web process, statement by statement in both.
 
     python -m benchmarks.judging_layers --judgments 400 --json
+    python -m benchmarks.judging_layers --staff 100000 --json
+
+``--staff`` measures the pages of a lead instead, in a project of so many pairs that has been judged for months.
 
 Judgments go through all middleware in this process, against the PostgreSQL of a site of its own. Time is that of the
 processor: of this thread, and of the connection's server process (Linux's schedstat); what another program does to the
@@ -32,14 +35,20 @@ STEPS = {
     "metrics": "core.observability.requests.request_observe",
 }
 REQUESTS = ("take", "page", "judgment", "finish")
+STAFF_PAGES = (
+    "overview queries query-sets review-queue flags dropped agreement alerts figures people exams pay forecast"
+)
+STAFF_PAGES += " releases guideline policy audit"
+STAFF_ROUNDS = 7  # of all pages; the first three, in which statements are planned, are not counted
 Times = dict[str, list[float]]
 
 
 @stoppable
 def main(argv: Sequence[str] | None = None) -> int:
-    options = arguments(__doc__, judgments=(400, "how many are measured")).parse_args(argv)
+    parser = arguments(__doc__, judgments=(400, "how many are measured"), staff=(0, "pairs of a project for a lead"))
+    options = parser.parse_args(argv)
     with own_site(with_django=True):
-        result = measure(options.judgments)
+        result = measure_staff(options.staff) if options.staff else measure(options.judgments)
     show({**result, "load": load_now(), "machine": machine()}, as_json=options.json)
     return 0
 
@@ -73,6 +82,36 @@ def measure(judgments: int) -> dict[str, Any]:
         "steps": {name: quartile(times) for name, times in steps.items()},
         "web, database": {text: [quartile(watch.here[text]), quartile(watch.there[text])] for text in often},
     }
+
+
+def measure_staff(pairs: int) -> dict[str, Any]:
+    """Return of each page of a lead: µs here and of the database, statements, and kB of the answer."""
+    from django.test import Client
+    from django.urls import reverse
+
+    from accounts.models import Project
+    from benchmarks.database import lead_create
+    from benchmarks.populate import populate
+
+    written = populate(pairs, 3 * pairs, 200)
+    client = Client(headers={"host": HOST})
+    client.force_login(lead_create(Project.objects.get(uuid=written.project), "benchmark-lead"))
+    watch, pages = Watch(), dict[str, list[Any]]()
+    with watch.statements_timed():
+        for number in range(STAFF_ROUNDS):
+            if number == STAFF_ROUNDS // 2:
+                watch.here.clear()
+                watch.there.clear()
+            for name in STAFF_PAGES.split():
+                url, before = reverse(f"judging:{name}", args=[written.project]), _runs(watch)
+                answer = watch.request(name, lambda url=url: client.get(url))
+                assert answer.status_code == 200, (name, answer.status_code)
+                pages[name] = [_runs(watch) - before - 1, round(len(answer.content) / 1000)]
+    return {"pages": {name: [quartile(watch.here[name]), quartile(watch.there[name]), *pages[name]] for name in pages}}
+
+
+def _runs(watch: "Watch") -> int:
+    return sum(map(len, watch.here.values()))
 
 
 def judge(watch: "Watch", client: Any, project: Any, layers: Times) -> None:

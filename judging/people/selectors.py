@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Case, Count, F, Max, QuerySet, When
+from django.db.models import Case, Count, F, Max, OuterRef, QuerySet, Subquery, Sum, When
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from accounts.models import Identity, Membership, Project
-from judging.models import ExamAttempt, ExamGrade, Flag, GoldGrade, Invitation, Judgment, ScreeningAttempt
+from judging.models import ExamAttempt, ExamGrade, Flag, GoldGrade, Invitation, Judgment, JudgmentDay, ScreeningAttempt
 
 ANNOTATOR = Membership.Role.ANNOTATOR
 
@@ -34,8 +34,10 @@ def people_of(project: Project, *, status: str = "", number: int | None = None) 
     if number is not None:
         members = members.filter(number=number)
     users = [member.user_id for member in members]
-    judged = Judgment.objects.filter(pair__batch__project=project, annotator__in=users).order_by()
-    rows = judged.values_list("annotator").annotate(grades=Count("pk"), newest=Max("created_at"))
+    days = JudgmentDay.objects.filter(project=project, annotator__in=users).order_by()
+    of_person = Judgment.objects.filter(annotator=OuterRef("annotator"), pair__batch__project=project)
+    newest_first = of_person.order_by("-created_at").values("created_at")
+    rows = days.values_list("annotator").annotate(grades=Sum("judgments"), newest=Subquery(newest_first[:1]))
     grades_by_user = {user: (grades, newest) for user, grades, newest in rows}
     worked, kappas = _last_worked(project, users), _exam_kappas(project)
     people = []

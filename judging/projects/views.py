@@ -6,7 +6,8 @@ from typing import Any, cast
 from uuid import UUID
 
 from django.contrib import messages
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
@@ -25,7 +26,7 @@ from judging.guidelines import services as guideline_services
 from judging.guidelines.forms import LABELS, PolicyForm
 from judging.guidelines.models import POLICY_VALUES
 from judging.guidelines.selectors import policy_in_force
-from judging.models import Batch, BatchReview, Policy
+from judging.models import Batch, BatchReview, Pair, Policy
 from judging.people.selectors import actor_names
 from judging.projects import overview as projects_overview
 from judging.projects import selectors, services
@@ -59,9 +60,10 @@ def queries(request: MemberRequest, project: Project) -> HttpResponse:
         batches = batches.filter(query__text__icontains=words)
     if (state := request.GET.get("state", "")) in Batch.State.values:
         batches = batches.filter(state=state)
-    batches = batches.annotate(
-        total=Count("pairs"),
-        **{state: Count("pairs", filter=Q(pairs__state=state)) for state in ("settled", "escalated", "dropped")},
+    pairs = Pair.objects.filter(batch=OuterRef("pk")).order_by().values("batch")
+    counts = {name: pairs.filter(state=name) for name in ("settled", "escalated", "dropped")} | {"total": pairs}
+    batches = batches.annotate(  # of the rows of one page alone
+        **{name: Coalesce(Subquery(rows.annotate(n=Count("pk")).values("n")), 0) for name, rows in counts.items()}
     ).order_by("query__number", "number")
     page = page_of(request, batches, PER_PAGE)
     context = {
