@@ -129,11 +129,8 @@ class Source:
 
 
 def open_source(path: Path) -> Source:
-    """Say what the video at ``path`` is, after decoding its first frame.
-
-    Raises:
-        VideoUnreadable: the file is missing, corrupt, or has no video stream.
-    """
+    """Say what the video at ``path`` is, after decoding its first frame. Raises VideoUnreadable where the file is
+    missing, corrupt, or has no video stream."""
     if not path.is_file():
         raise VideoUnreadable("The video file does not exist.")
     try:

@@ -96,11 +96,8 @@ def _discard(project: Project) -> None:
 
 @transaction.atomic
 def query_set_create(*, project: Project, name: str, queries: QuerySet[Query], actor: User | None) -> NamedQuerySet:
-    """A set of these queries; each leaves the set it was in. A set of this name that is there takes them in.
-
-    Raises:
-        NotPossible: the name is empty or too long, or there is no query.
-    """
+    """A set of these queries; each leaves the set it was in. A set of this name that is there takes them in. Raises
+    NotPossible where the name is empty or too long, or there is no query."""
     name = checked_name(name)
     if len(name) > LONGEST_NAME:
         raise NotPossible(f"The name of a query set has at most {LONGEST_NAME} characters.")

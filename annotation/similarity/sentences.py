@@ -92,11 +92,8 @@ class Found:
 
 
 def encode(texts: Texts, *, model: str, setup: Setup = Setup(), on_progress: OnProgress | None = None) -> Vectors:
-    """Unit vectors [N, D] of ``texts`` [N] under the model of this name (packaged, a folder, or a hub name).
-
-    Raises:
-        SimilarityMissing: it cannot be loaded.
-    """
+    """Unit vectors [N, D] of ``texts`` [N] under the model of this name (packaged, a folder, or a hub name). Raises
+    SimilarityMissing where it cannot be loaded."""
     if not texts:
         return np.zeros((0, 0), dtype=np.float32)
     model_files = find(model, pooling=setup.pooling)
@@ -114,21 +111,15 @@ def encode(texts: Texts, *, model: str, setup: Setup = Setup(), on_progress: OnP
 
 
 def find(model: str, *, pooling: str = "") -> Found:
-    """Where the model lies and which it is; a name of the hub is fetched where hub access is on.
-
-    Raises:
-        SimilarityMissing: there is none; the message says what to install or set.
-    """
+    """Where the model lies and which it is; a name of the hub is fetched where hub access is on. Raises
+    SimilarityMissing where there is none; the message says what to install or set."""
     folder = _here(model) or _from_hub(model)
     return Found(folder, *_version(folder, model, pooling))
 
 
 def check(model: str, *, pooling: str = "") -> None:
-    """Say whether the model is here; one that the hub may have is not fetched to find out.
-
-    Raises:
-        SimilarityMissing: it is not.
-    """
+    """Say whether the model is here; one that the hub may have is not fetched to find out. Raises SimilarityMissing
+    where it is not."""
     if _here(model) or _hub_is_off():
         find(model, pooling=pooling)
 

@@ -175,10 +175,8 @@ def settings_copy(*, source: Project, project: Project, actor: User | None, with
 
     Policy, text of the guideline and similarity always; what shows moments (examples, screening questions) where the
     corpus is the same; queries, their sets and the training pairs where ``with_queries`` asks for them. People, their
-    rates, exams, candidates and judgments stay where they are.
-
-    Raises:
-        NotPossible: queries are asked for, and the corpus is another or the source has none.
+    rates, exams, candidates and judgments stay where they are. Raises NotPossible where queries are asked for, and the
+    corpus is another or the source has none.
     """
     source = Project.objects.select_for_update(of=("self",)).get(pk=source.pk)  # nothing of it changes meanwhile
     same = source.dataset.corpus_id == project.dataset.corpus_id

@@ -195,10 +195,8 @@ def _missing(project_id: int, released: set[int], *, includes_pilot: bool) -> It
 def archive_opened(release: Release) -> IO[bytes]:
     """The archive at its first byte, after all of it was compared with the checksum that is kept of it.
 
-    One from before that was kept is compared with the checksums that it holds itself.
-
-    Raises:
-        NotPossibleNow: it is not in the storage, or it is another.
+    One from before that was kept is compared with the checksums that it holds itself. Raises NotPossibleNow where it is
+    not in the storage, or it is another.
     """
     try:
         source: IO[bytes] = release.archive.open("rb")

@@ -139,11 +139,8 @@ def candidates_rank(
 
 
 def similarity_of(project: Project) -> str:
-    """Return the name of the similarity that ranks the project's candidates.
-
-    Raises:
-        SimilarityMissing: it came with a file, or from a time before MOMENTJUDGE_MODELS, and names a folder elsewhere.
-    """
+    """Return the name of the similarity that ranks the project's candidates. Raises SimilarityMissing where it came
+    with a file, or from a time before MOMENTJUDGE_MODELS, and names a folder elsewhere."""
     _check_models(project.dataset.similarity)
     return project.dataset.similarity or settings.SENTENCE_MODEL
 
