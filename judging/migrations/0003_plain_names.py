@@ -77,7 +77,7 @@ CONSTRAINTS = {
     ],
 }
 FIELDS = {
-    ("batch", "free_slots"): models.PositiveSmallIntegerField(default=2, help_text='Slots of the round that nobody holds.'),
+    ("batch", "free_slots"): models.PositiveSmallIntegerField(default=2, help_text='Free slots of the round.'),
     ("examattempt", "annotator"): models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='exam_attempts', to=settings.AUTH_USER_MODEL),
     ("examattempt", "exam"): models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='attempts', to='judging.exam'),
     ("examattempt", "project"): models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='exam_attempts', to='accounts.project'),

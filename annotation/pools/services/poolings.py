@@ -166,8 +166,8 @@ def pooling_discard(*, pooling: Pooling) -> None:
 
 @transaction.atomic
 def pooling_confirm(*, pooling: Pooling, actor: User | None) -> Pooling:
-    """Let the plan become candidates; repeating it changes nothing. Raises NotPossible where there is no plan, or it was
-    discarded."""
+    """Let the plan become candidates; repeating it changes nothing. Raises NotPossible where there is no plan, or it
+    was discarded."""
     row = Pooling.objects.select_for_update().get(pk=pooling.pk)
     if row.is_opened:
         return row
