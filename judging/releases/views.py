@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from accounts.access import LEAD, STAFF, MemberRequest, post_only, project_action, project_page
 from accounts.models import Project
-from core.forms import KeyForm
+from core.forms import KeyForm, errors_as_messages, is_valid_or_message
 from core.lists import csv_stream, page_of
 from core.texts import uuid_or_none
 from judging.exceptions import FormStale, NotPossibleNow
@@ -75,16 +75,12 @@ def releases(request: MemberRequest, project: Project) -> HttpResponse:
 def release_create(request: MemberRequest, project: Project) -> HttpResponse:
     """Make a release; the same form sent again is answered with the one it made."""
     form = KeyForm(request.POST)
-    if not form.is_valid():
-        messages.error(request, form.first_error())
+    if not is_valid_or_message(request, form):
         return redirect(PAGE, project.uuid)
     options: dict[str, Any] = {"includes_pilot": "include_pilot" in request.POST, **form.cleaned_data}
     options["is_anonymised"] = "anonymise" in request.POST
-    try:
+    with errors_as_messages(request, FormStale):
         new_release = services.release_create(project=project, actor=request.user, **options)
-    except FormStale as error:
-        messages.error(request, str(error))
-    else:
         is_new = new_release.state == Release.State.PREPARING
         messages.success(request, f"Release {new_release.version} {'was started' if is_new else 'was made before'}.")
     return redirect(PAGE, project.uuid)
@@ -95,11 +91,8 @@ def release_create(request: MemberRequest, project: Project) -> HttpResponse:
 def release_retry(request: HttpRequest, release_uuid: UUID) -> HttpResponse:
     """Build a release again that failed."""
     release = release_granted(request, release_uuid, LEAD)
-    try:
+    with errors_as_messages(request, NotPossibleNow):
         services.release_retry(release=release, actor=request.user)  # type: ignore[arg-type]
-    except NotPossibleNow as error:
-        messages.error(request, str(error))
-    else:
         messages.success(request, f"Release {release.version} was started again.")
     return redirect(PAGE, release.project.uuid)
 
