@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.pools.rules import MARGIN, Contenders, Indexes, Ranker, Vectors, top_moments
+from annotation.pools.rules import MARGIN, Indexes, Numbers, Ranker, Vectors, top_moments
 from annotation.similarity.base import SimilarityMissing, Texts
 from moment_retrieval.hub import NOT_FETCHED, PACKAGED, WEIGHTS, is_path
 from moment_retrieval.relevance import Ranked
@@ -45,13 +45,13 @@ class GpuRanker(Ranker):
     device = "cuda"
     threads = 1  # a block fills the device, and its memory
 
-    def survivors(self, queries: Vectors) -> Contenders:
+    def survivors(self, queries: Vectors) -> tuple[Numbers, Numbers]:
         rows = max(1, CELLS // len(self.captions))
         parts = [self._of_some(queries, start, rows) for start in range(0, len(queries), rows)]
-        row, caption, cosine = (np.concatenate(part) for part in zip(*parts, strict=True))
-        return row, caption, cosine
+        row, caption = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return row, caption
 
-    def _of_some(self, queries: Vectors, start: int, rows: int) -> Contenders:
+    def _of_some(self, queries: Vectors, start: int, rows: int) -> tuple[Numbers, Numbers]:
         import torch
 
         captions, moment_of = self._there
@@ -60,7 +60,7 @@ class GpuRanker(Ranker):
         best.scatter_reduce_(1, moment_of.expand(len(cosines), -1), cosines, "amax")
         bound = best.topk(self.keep, dim=1).values[:, -1:] - float(MARGIN)
         row, caption = torch.nonzero(cosines > bound, as_tuple=True)
-        return (row + start).cpu().numpy(), caption.cpu().numpy(), cosines[row, caption].cpu().numpy()
+        return (row + start).cpu().numpy(), caption.cpu().numpy()
 
     @cached_property
     def _there(self) -> tuple[Any, Any]:
