@@ -121,17 +121,15 @@ def quality_compute(*, project_id: int, now: datetime | None = None) -> bool:
 
 
 def _figures(project: Project, policy: Policy) -> dict[str, Any]:
-    judgments = rules.Judgments.of(selectors.final_columns(project_id=project.pk, zone=policy.time_zone))
+    judgments = rules.judgments_of(selectors.final_columns(project_id=project.pk, zone=policy.time_zone))
     numbers, gold = annotator_numbers(project), selectors.gold_counts(project.pk)
     agreed, partners = rules.agreed_with_partner(judgments), rules.partners(judgments)
     people = {}
     for annotator, partner_figures in partners.items():
-        mask = judgments.annotator == annotator
+        mask = judgments["annotator"] == annotator
         n_gold, misaligned = gold.get(annotator, (0, 0))
         people[str(numbers[annotator])] = {
-            **rules.annotator_figures(
-                judgments.where(mask), agreed=agreed[mask], fast_s=policy.alert_fast_s, seed=SEED
-            ),
+            **rules.annotator_figures(judgments[mask], agreed=agreed[mask], fast_s=policy.alert_fast_s, seed=SEED),
             "partners": [{**partner, "annotator": numbers[partner["annotator"]]} for partner in partner_figures],
             "with_partners": rules.mean_with_partners(partner_figures),
             "gold": {"judgments": n_gold, "misaligned": misaligned / n_gold if n_gold else None},
