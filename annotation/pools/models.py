@@ -23,7 +23,7 @@ class Pooling(models.Model):
         OPENING = "opening"
         DONE = "done"
         FAILED = "failed"  # the runs cannot be used; see error
-        DISCARDED = "discarded"  # thrown away before it was opened
+        DISCARDED = "discarded"  # before it was opened
 
     uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
     project = models.ForeignKey(Project, models.PROTECT, related_name="poolings")

@@ -57,7 +57,7 @@ def video_cut_previews(*, video_id: int) -> int:
 
 
 def preview_save(*, moment: Moment, gif: bytes, clip: bytes) -> bool:
-    """Store the moment's preview and its twin (empty: none) unless it has one by now; say whether they were stored."""
+    """Store the moment's preview, GIF and MP4 (empty: none), unless it has one by now; say whether they were stored."""
     names = _files_save(moment, gif, clip)
     n_updated = Moment.objects.filter(pk=moment.pk, preview_state=Moment.Preview.MISSING).update(
         **names, preview_state=Moment.Preview.READY, preview_error=""

@@ -21,7 +21,7 @@ LABELS = {name: label for group in GROUPS.values() for name, label in group.item
 
 
 class PolicyForm(forms.ModelForm):  # type: ignore[type-arg]
-    """Every value of a policy; the database's own conditions speak as errors of the form."""
+    """Every value of a policy; violated constraints become errors of the form."""
 
     version = forms.IntegerField(widget=forms.HiddenInput, error_messages={"required": "Load the page again."})
 

@@ -273,7 +273,7 @@ def query_set_create(*, project: Project, name: str, queries: QuerySet[Query], a
 @transaction.atomic
 def query_set_change(*, query_set: NamedQuerySet, actor: User | None, **changes: Any) -> None:
     """Put the set first or last (``priority``), pause it or let it go on (``is_paused``), make it a pilot, neither
-    released nor paid unless chosen (``is_pilot``). None changes nothing. What is in somebody's hands stays there."""
+    released nor paid unless chosen (``is_pilot``). None changes nothing. Open assignments stay."""
     begun = Batch.objects.filter(query__query_set=query_set, begun=True)
     if changes.get("is_pilot") not in (None, query_set.is_pilot) and begun.exists():
         raise NotPossibleNow("Somebody has judged in this set already: what is a try-out is marked before it begins.")

@@ -41,7 +41,7 @@ PER_PAGE = 50
 
 @project_page(STAFF)
 def overview(request: MemberRequest, project: Project) -> HttpResponse:
-    """How far the project is; the page asks again by itself, and is told nothing while nothing has changed."""
+    """How far the project is; the page polls, and gets 204 while nothing has changed."""
     policy = policy_in_force(project.pk)
     progress = projects_overview.overview(project, policy, now=timezone.now())
     if request.htmx and request.GET.get("seen") == progress["digest"]:

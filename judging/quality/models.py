@@ -25,7 +25,7 @@ class QualityReport(models.Model):
 
 
 class QualityAlert(models.Model):
-    """A threshold that an annotator's figures have passed. It only tells; a lead decides."""
+    """A threshold that an annotator's figures have passed. It only informs; a lead decides."""
 
     class Kind(models.TextChoices):
         KAPPA = "kappa", "Low agreement with settled relevance or with partners"

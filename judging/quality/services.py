@@ -1,6 +1,6 @@
 """Gold pairs among those an annotator is asked; figures about the work, computed by a task; and alerts to the lead.
 
-Nothing that annotators see tells gold from other pairs. Its grades go into a table of their own, so that consensus,
+Annotators cannot distinguish gold from other pairs. Its grades go into a table of their own, so that consensus,
 releases and figures about pairs never meet them.
 """
 

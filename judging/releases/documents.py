@@ -20,7 +20,7 @@ from judging.releases.selectors import STATES, Scope, described_in_train, facts_
 
 
 def counts_of(scope: Scope) -> dict[str, Any]:
-    """Counts that are the same in every release of the same state; others are told in the manifest only."""
+    """Counts that are the same in every release of the same state; others are in the manifest only."""
     pairs = Pair.objects.filter(batch__query__in=scope.among).order_by()
     by_state = dict(pairs.order_by("state").values_list("state").annotate(n=Count("pk")))
     relevance = pairs.filter(state=Pair.State.SETTLED).order_by("relevance").values_list("relevance")

@@ -269,7 +269,7 @@ def judgments_csv(request: HttpRequest, project: Project) -> StreamingHttpRespon
 
 
 def described_in_train(project: Project) -> dict[str, int]:
-    """Texts of the training sets that are descriptions as they were brought, never rewritten, names and all. A query
+    """Texts of the training sets that are descriptions as imported, never rewritten, names and all. A query
     keeps the text that it was drawn with when its caption is rewritten."""
     unwritten = Caption.Provider.AS_DESCRIBED
     drawn_before = Q(text=F("caption__description__text")) & ~Q(text=F("caption__text"))

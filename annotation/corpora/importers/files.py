@@ -106,7 +106,7 @@ class Budget:
 
 
 class CountedReader(io.RawIOBase):
-    """The bytes of ``source``; ``count`` hears of each piece, and may refuse it."""
+    """The bytes of ``source``; ``count`` gets each piece, and may refuse it."""
 
     def __init__(self, source: "IO[bytes] | io.RawIOBase", count: Callable[[bytes], None]) -> None:
         self.source, self.count = source, count

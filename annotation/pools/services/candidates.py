@@ -104,7 +104,7 @@ def candidates_rank(
     """Rank the pool for every judged query of the project that has no candidates; return how many these are.
 
     Moments without a preview take part only where the corpus has no video at all: its pools can be studied, and nothing
-    of them can be opened. ``on_progress`` is told of embedded texts, ``on_ranked`` of ranked queries. Raises
+    of them can be opened. ``on_progress`` gets embedded texts, ``on_ranked`` ranked queries. Raises
     SimilarityMissing where the project's similarity is not here; no other takes its place.
     """
     project = Project.objects.get(pk=project_id)

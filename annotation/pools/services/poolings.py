@@ -80,7 +80,7 @@ def pooling_plan(*, pooling: Pooling, queries: Mapping[int, int], returned: Iter
         returned: rows of one source after those of another.
 
     Raises:
-        NotPossible: it has its plan, or was thrown away.
+        NotPossible: it has its plan, or was discarded.
     """
     with _planning(pooling, "This pool is planned already.") as sources:
         watchable = watchable_moments(pooling.project)

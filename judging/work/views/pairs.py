@@ -39,8 +39,8 @@ MORE_COLUMNS = ("reason", "withdrawn_because", "withdrawn_by", "withdrawn_at", "
 def _page(
     request: MemberRequest, project: Project, which: str, *, note: str = "", of: Pair | None = None, status: int = 200
 ) -> HttpResponse:
-    """Show flagged, dropped or withdrawn pairs, flagged ones that wait for a word unless others are asked for; with a
-    ``note`` beside the pair ``of`` which it speaks."""
+    """Show flagged, dropped or withdrawn pairs, flagged ones that wait for an answer unless others are requested; with
+    a ``note`` beside the pair ``of`` which it is."""
     pair_filter = _filter(request, which)
     page = page_of(request, pairs_listed(project, which, **pair_filter))
     context = {
