@@ -1,8 +1,11 @@
-"""Forms whose first error is shown in one line, and the page that answers a refused one."""
+"""Forms whose first error is shown in one line, and how pages show what was refused."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django import forms
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
@@ -32,6 +35,22 @@ class KeyForm(SubmitForm):
     """A form that, sent again with the same key, is answered as the first time."""
 
     key = forms.UUIDField(required=False, error_messages={"invalid": UNREADABLE_KEY})
+
+
+def is_valid_or_message(request: HttpRequest, form: SubmitForm) -> bool:
+    """Say whether the form is valid; where not, the page that follows shows its first error."""
+    if not form.is_valid():
+        messages.error(request, form.first_error())
+    return form.is_valid()
+
+
+@contextmanager
+def errors_as_messages(request: HttpRequest, *errors: type[Exception]) -> Iterator[None]:
+    """Leave the block at one of these errors; the page that follows shows it."""
+    try:
+        yield
+    except errors as error:
+        messages.error(request, str(error))
 
 
 def refused_form(request: HttpRequest, template: str, context: dict[str, Any], form: SubmitForm) -> HttpResponse:

@@ -28,7 +28,7 @@ def leave_on_log_out(sender: object, user: Any, **kwargs: object) -> None:
 
 
 def forget_file_names(sender: object, user: Any, **kwargs: object) -> None:
-    """A file may be named after whoever brought it."""
+    """A file may be named after whoever uploaded it."""
     from annotation.models import CorpusImport
     from judging.models import JudgmentImport
 

@@ -26,7 +26,7 @@ class CastMember(models.Model):
     name = models.CharField(max_length=100)
     gender = models.CharField(max_length=1, choices=Gender)
     kind = models.CharField(max_length=4, choices=Kind, default=Kind.NAME)
-    noun = models.CharField(max_length=40, blank=True, help_text="Said instead of man, woman or person.")
+    noun = models.CharField(max_length=40, blank=True, help_text="Used instead of man, woman or person.")
     videos = models.CharField(max_length=40, blank=True, help_text="How the names of the show's videos begin.")
 
     class Meta:

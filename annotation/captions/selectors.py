@@ -40,7 +40,7 @@ class Report:
 
     @property
     def unchecked(self) -> int:
-        """Proposed, and not yet told from one another by the checks."""
+        """Proposed, and not checked yet."""
         return self.rewritten - self.accepted - self.waiting - self.accepted_by_people - self.edited
 
     @property

@@ -20,6 +20,7 @@ from annotation.captions.services.captions import checks_failed
 from annotation.captions.services.rewriting import KIND, caption_redo, rewriting_start
 from annotation.models import Caption
 from core.exceptions import NotPossible
+from core.forms import errors_as_messages
 from core.lists import page_of
 from core.models import Job
 from core.texts import uuid_or_none
@@ -73,11 +74,9 @@ def start(request: MemberRequest, project: Project) -> HttpResponse:
     if not form.is_valid():
         messages.error(request, "Choose who rewrites: the rules or the chat API.")
         return redirect(PAGE, project.uuid)
-    try:
-        provider = form.cleaned_data["provider"]
+    provider = form.cleaned_data["provider"]
+    with errors_as_messages(request, NotPossible):
         rewriting_start(corpus=project.dataset.corpus, provider=provider, actor=request.user, project=project)
-    except NotPossible as error:
-        messages.error(request, str(error))
     return redirect(PAGE, project.uuid)
 
 
@@ -160,9 +159,7 @@ def _check(query: str) -> str:
 @project_action(STAFF, back=PAGE)
 def undo(request: MemberRequest, project: Project) -> HttpResponse:
     """Take back one's last decision."""
-    try:
+    with errors_as_messages(request, NotPossible):
         services.caption_undo(project=project, actor=request.user)
         messages.success(request, "Your last decision is taken back.")
-    except NotPossible as error:
-        messages.error(request, str(error))
     return redirect(PAGE, project.uuid)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Measure(models.Model):
     """A similarity as it was: its name, model, version and normalisation of texts. Rows are only ever added."""
 
-    name = models.CharField(max_length=200, help_text="What one asks for.")
+    name = models.CharField(max_length=200, help_text="The name to choose it by.")
     model = models.CharField(max_length=500, help_text="What computes it.")
     version = models.CharField(max_length=300)
     normalisation = models.CharField(max_length=200, help_text="Of the texts, before they are compared.")
@@ -45,7 +45,7 @@ class Corpus(models.Model):
 
     uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
     name = models.CharField(max_length=200, unique=True)
-    is_placeholder = models.BooleanField(default=False, help_text="Stands in for videos that nobody has.")
+    is_placeholder = models.BooleanField(default=False, help_text="Stands for videos that are not available.")
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -79,9 +79,7 @@ class Video(models.Model):
     name = models.CharField(max_length=200)
     duration_s = models.FloatField()
     index = models.PositiveIntegerField(help_text="The number that run files may use for this video.")
-    index_is_given = models.BooleanField(
-        default=True, help_text="By the files it came from; one made up here means nothing elsewhere."
-    )
+    index_is_given = models.BooleanField(default=True, help_text="Whether the source files give the index.")
     source_split = models.CharField(max_length=40, blank=True)
     file = models.FileField(upload_to=video_path, blank=True, max_length=255)
 
@@ -157,7 +155,7 @@ class Moment(models.Model):
         upload_to=preview_path,
         blank=True,
         max_length=255,
-        help_text="The preview's twin, the same frames as an MP4; none where it would not be smaller.",
+        help_text="The same frames as MP4; empty where that is not smaller.",
     )
     preview_uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
     preview_state = models.CharField(max_length=12, choices=Preview, default=Preview.MISSING)
@@ -269,7 +267,7 @@ class Caption(models.Model):
     detail = models.CharField(max_length=300, blank=True)
     reviewed_by = models.ForeignKey(User, models.PROTECT, null=True, related_name="+")
     reviewed_at = models.DateTimeField(null=True)
-    text_changed_at = models.DateTimeField(null=True, editable=False, help_text="The database's word.")
+    text_changed_at = models.DateTimeField(null=True, editable=False, help_text="Set by the database.")
 
     class Meta:
         constraints = [

@@ -11,6 +11,10 @@ from django.conf import settings
 from django.db import migrations, models
 
 
+ID = ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID'))
+ID_AND_UUID = (ID, ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)))
+
+
 class Migration(migrations.Migration):
 
     initial = True
@@ -24,21 +28,18 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Corpus',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                *ID_AND_UUID,
                 ('name', models.CharField(max_length=200, unique=True)),
-                ('is_placeholder', models.BooleanField(default=False, help_text='Stands in for videos that nobody has.')),
+                ('is_placeholder', models.BooleanField(default=False, help_text='Stands for videos that are not available.')),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
             ],
-            options={
-                'verbose_name_plural': 'corpora',
-            },
+            options={'verbose_name_plural': 'corpora'},
         ),
         migrations.CreateModel(
             name='Measure',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(help_text='What one asks for.', max_length=200)),
+                ID,
+                ('name', models.CharField(help_text='The name to choose it by.', max_length=200)),
                 ('model', models.CharField(help_text='What computes it.', max_length=500)),
                 ('version', models.CharField(max_length=300)),
                 ('normalisation', models.CharField(help_text='Of the texts, before they are compared.', max_length=200)),
@@ -51,12 +52,11 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='NamedQuerySet',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                *ID_AND_UUID,
                 ('name', models.CharField(max_length=100)),
                 ('priority', models.SmallIntegerField(choices=[(-1, 'Low'), (0, 'Normal'), (1, 'High')], default=0)),
                 ('is_paused', models.BooleanField(default=False)),
-                ('is_pilot', models.BooleanField(default=False, help_text='A try-out: neither released nor paid unless chosen.')),
+                ('is_pilot', models.BooleanField(default=False, help_text='A pilot: neither released nor paid unless chosen.')),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='query_sets', to='accounts.project')),
             ],
@@ -68,8 +68,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Pooling',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                *ID_AND_UUID,
                 ('depth', models.PositiveSmallIntegerField(help_text='Ranks of a run that are looked at.')),
                 ('iou_min', models.FloatField(help_text='From which overlap a span stands for a moment.')),
                 ('split', models.CharField(blank=True, choices=[('train', 'Train'), ('val', 'Val'), ('test', 'Test')], help_text='Empty: both judged ones.', max_length=5)),
@@ -91,10 +90,10 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='PoolSource',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ID,
                 ('name', models.CharField(max_length=200)),
                 ('run_uuids', django.contrib.postgres.fields.ArrayField(base_field=models.UUIDField(), default=list, help_text='Its stored runs; none where it is a file.', size=None)),
-                ('other_queries', models.PositiveIntegerField(default=0, help_text='Answered, but not among those pooled for.')),
+                ('other_queries', models.PositiveIntegerField(default=0, help_text='Queries it answers that are not pooled for.')),
                 ('pooling', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='sources', to='annotation.pooling')),
             ],
             options={
@@ -109,14 +108,12 @@ class Migration(migrations.Migration):
                 ('similarity', models.CharField(blank=True, help_text='What ranks candidates; empty: the model that SENTENCE_MODEL names.', max_length=200)),
                 ('corpus', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='datasets', to='annotation.corpus')),
             ],
-            options={
-                'verbose_name_plural': 'project corpora',
-            },
+            options={'verbose_name_plural': 'project corpora'},
         ),
         migrations.CreateModel(
             name='Prompt',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ID,
                 ('version', models.PositiveIntegerField(unique=True)),
                 ('text', models.TextField()),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
@@ -129,8 +126,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Rewriting',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                *ID_AND_UUID,
                 ('provider', models.CharField(choices=[('demo', 'Demo'), ('as-described', 'As Described'), ('rules', 'Rules'), ('openai', 'Openai')], max_length=40)),
                 ('model', models.CharField(max_length=100)),
                 ('started_at', models.DateTimeField(auto_now_add=True)),
@@ -149,7 +145,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='TextStatistics',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ID,
                 ('data', models.JSONField(default=dict)),
                 ('state_of_texts', models.CharField(blank=True, help_text='Tells whether a text has changed since.', max_length=200)),
                 ('computed_at', models.DateTimeField(null=True)),
@@ -165,7 +161,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='TextVector',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ID,
                 ('text_sha256', models.BinaryField(max_length=32)),
                 ('vector', models.BinaryField(help_text='float32, little endian')),
                 ('measure', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='vectors', to='annotation.measure')),
@@ -177,15 +173,14 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='TrainSet',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                *ID_AND_UUID,
                 ('depth', models.PositiveIntegerField(help_text='Moments of a query; all of them where there are fewer.')),
                 ('state', models.CharField(choices=[('running', 'Running'), ('done', 'Done'), ('failed', 'Failed')], default='running', max_length=7)),
                 ('step', models.CharField(choices=[('embedding', 'Embedding captions'), ('ranking', 'Ranking queries')], default='embedding', max_length=9)),
                 ('done', models.PositiveIntegerField(default=0)),
                 ('total', models.PositiveIntegerField(default=0)),
                 ('error', models.TextField(blank=True)),
-                ('remark', models.CharField(blank=True, help_text='What to know about how it was made.', max_length=300)),
+                ('remark', models.CharField(blank=True, help_text='A warning about how it was made.', max_length=300)),
                 ('queries', models.PositiveIntegerField(default=0)),
                 ('moments', models.PositiveIntegerField(default=0, help_text='Moments that were ranked.')),
                 ('rows', models.PositiveBigIntegerField(default=0)),
@@ -209,12 +204,11 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Video',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                *ID_AND_UUID,
                 ('name', models.CharField(max_length=200)),
                 ('duration_s', models.FloatField()),
                 ('index', models.PositiveIntegerField(help_text='The number that run files may use for this video.')),
-                ('index_is_given', models.BooleanField(default=True, help_text='By the files it came from; one made up here means nothing elsewhere.')),
+                ('index_is_given', models.BooleanField(default=True, help_text='Whether the source files give the index.')),
                 ('source_split', models.CharField(blank=True, max_length=40)),
                 ('file', models.FileField(blank=True, max_length=255, upload_to=annotation.corpora.models.video_path)),
                 ('corpus', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='videos', to='annotation.corpus')),
@@ -226,12 +220,11 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Moment',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                *ID_AND_UUID,
                 ('start_s', models.FloatField()),
                 ('end_s', models.FloatField()),
                 ('preview', models.FileField(blank=True, max_length=255, upload_to=annotation.corpora.models.preview_path)),
-                ('preview_clip', models.FileField(blank=True, help_text="The preview's twin, the same frames as an MP4; none where it would not be smaller.", max_length=255, upload_to=annotation.corpora.models.preview_path)),
+                ('preview_clip', models.FileField(blank=True, help_text="The same frames as MP4; empty where that is not smaller.", max_length=255, upload_to=annotation.corpora.models.preview_path)),
                 ('preview_uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
                 ('preview_state', models.CharField(choices=[('missing', 'Missing'), ('ready', 'Ready'), ('failed', 'Failed'), ('placeholder', 'Placeholder')], default='missing', max_length=12)),
                 ('preview_error', models.CharField(blank=True, max_length=300)),
@@ -245,7 +238,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Description',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ID,
                 ('source_id', models.PositiveBigIntegerField(help_text='desc_id of the source file; becomes query_id in releases.')),
                 ('text', models.TextField()),
                 ('kind', models.CharField(choices=[('video', 'Video'), ('subtitle', 'Subtitle'), ('both', 'Both')], max_length=10)),
@@ -259,7 +252,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Caption',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ID,
                 ('uuid', models.UUIDField(db_default=django.contrib.postgres.functions.RandomUUID(), editable=False, unique=True)),
                 ('text', models.TextField()),
                 ('provider', models.CharField(choices=[('demo', 'Demo'), ('as-described', 'As Described'), ('rules', 'Rules'), ('openai', 'Openai')], max_length=40)),
@@ -277,7 +270,7 @@ class Migration(migrations.Migration):
                 ('failed', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('similarity', 'says something else'), ('name', 'names a person'), ('no_answer', 'no answer'), ('refused', 'refused by the provider'), ('empty', 'empty description'), ('huge', 'huge description'), ('only_name', 'only a name'), ('markup', 'holds markup'), ('language', 'not in English')], max_length=12), blank=True, default=list, help_text='Checks that this or an earlier wording failed.', size=None)),
                 ('detail', models.CharField(blank=True, max_length=300)),
                 ('reviewed_at', models.DateTimeField(null=True)),
-                ('text_changed_at', models.DateTimeField(editable=False, help_text="The database's word.", null=True)),
+                ('text_changed_at', models.DateTimeField(editable=False, help_text="Set by the database.", null=True)),
                 ('reviewed_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('description', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='caption', to='annotation.description')),
                 ('similarity_measure', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='annotation.measure')),
@@ -292,13 +285,12 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Query',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                *ID_AND_UUID,
                 ('number', models.PositiveBigIntegerField(help_text='query_id in published files')),
                 ('text', models.TextField()),
                 ('split', models.CharField(choices=[('train', 'Train'), ('val', 'Val'), ('test', 'Test')], max_length=5)),
                 ('is_placeholder', models.BooleanField(default=False, help_text='Stands for a block of historic judgments.')),
-                ('was_pilot', models.BooleanField(db_default=False, default=False, help_text='A pilot where it was released, whatever its set says here.')),
+                ('was_pilot', models.BooleanField(db_default=False, default=False, help_text='Released as a pilot, whatever its set says here.')),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('caption', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='queries', to='annotation.caption')),
                 ('judged_as', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='twins', to='annotation.query')),
@@ -314,10 +306,10 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='PoolAnswer',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ID,
                 ('spans', models.PositiveIntegerField()),
-                ('unmatched', models.PositiveIntegerField(help_text='Overlap no moment of the corpus enough.')),
-                ('without_preview', models.PositiveIntegerField(help_text='Fit a moment that nobody can watch.')),
+                ('unmatched', models.PositiveIntegerField(help_text='Spans that overlap no moment of the corpus enough.')),
+                ('without_preview', models.PositiveIntegerField(help_text='Spans that fit a moment without a preview.')),
                 ('drawn_from', models.PositiveIntegerField(help_text='How many moments a random draw could have drawn.', null=True)),
                 ('source', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='answers', to='annotation.poolsource')),
                 ('query', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='pool_answers', to='annotation.query')),
@@ -329,8 +321,8 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='PoolEntry',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('rank', models.PositiveSmallIntegerField(help_text='Its best in the source.')),
+                ID,
+                ('rank', models.PositiveSmallIntegerField(help_text='Its best rank in the source.')),
                 ('answer', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='entries', to='annotation.poolanswer')),
                 ('moment', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='pool_entries', to='annotation.moment')),
             ],
@@ -342,14 +334,14 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Candidate',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ID,
                 ('rank', models.PositiveSmallIntegerField()),
                 ('similarity', models.FloatField(help_text='Rounded to 1e-6; null for historic judgments.', null=True)),
                 ('source', models.CharField(choices=[('similarity', 'Similarity'), ('pooled', 'Pooled')], default='similarity', max_length=10)),
                 ('wordings', models.JSONField(default=dict, help_text="What the moment's captions said when it was ranked: text by the caption's id.")),
                 ('measure', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='candidates', to='annotation.measure')),
                 ('moment', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='candidates', to='annotation.moment')),
-                ('pooling', models.ForeignKey(help_text='That brought it.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='candidates', to='annotation.pooling')),
+                ('pooling', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='candidates', to='annotation.pooling')),
                 ('query', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='candidates', to='annotation.query')),
             ],
             options={
@@ -359,7 +351,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Subtitle',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ID,
                 ('start_s', models.FloatField()),
                 ('end_s', models.FloatField()),
                 ('text', models.TextField()),
@@ -372,7 +364,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='CaptionFailure',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ID,
                 ('attempt', models.PositiveSmallIntegerField()),
                 ('text', models.TextField(blank=True)),
                 ('failed', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('similarity', 'says something else'), ('name', 'names a person'), ('no_answer', 'no answer'), ('refused', 'refused by the provider'), ('empty', 'empty description'), ('huge', 'huge description'), ('only_name', 'only a name'), ('markup', 'holds markup'), ('language', 'not in English')], max_length=12), size=None)),
@@ -392,7 +384,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='CaptionRedo',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ID,
                 ('asked_at', models.DateTimeField(auto_now_add=True)),
                 ('finished_at', models.DateTimeField(null=True)),
                 ('error', models.TextField(blank=True, help_text='Why there is no other wording.')),
@@ -407,7 +399,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='CaptionReview',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ID,
                 ('decision', models.CharField(choices=[('accepted', 'Accepted'), ('edited', 'Edited'), ('redone', 'Redone')], max_length=10)),
                 ('before', models.JSONField(help_text="The caption's fields before the decision.")),
                 ('text', models.TextField(help_text="The caption's text after it.")),
@@ -423,11 +415,11 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='CastMember',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ID,
                 ('name', models.CharField(max_length=100)),
                 ('gender', models.CharField(choices=[('M', 'man'), ('F', 'woman'), ('N', 'neither or unknown')], max_length=1)),
                 ('kind', models.CharField(choices=[('name', 'always a name'), ('word', 'also a word, such as House')], default='name', max_length=4)),
-                ('noun', models.CharField(blank=True, help_text='Said instead of man, woman or person.', max_length=40)),
+                ('noun', models.CharField(blank=True, help_text='Used instead of man, woman or person.', max_length=40)),
                 ('videos', models.CharField(blank=True, help_text="How the names of the show's videos begin.", max_length=40)),
                 ('corpus', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='cast', to='annotation.corpus')),
             ],
@@ -438,8 +430,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='CorpusImport',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                *ID_AND_UUID,
                 ('skip_bad', models.BooleanField(default=False, help_text='Import the rest of a file with bad lines.')),
                 ('file', models.FileField(blank=True, max_length=255, upload_to=core.uploads.import_path)),
                 ('file_name', models.CharField(max_length=200)),

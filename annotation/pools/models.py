@@ -23,7 +23,7 @@ class Pooling(models.Model):
         OPENING = "opening"
         DONE = "done"
         FAILED = "failed"  # the runs cannot be used; see error
-        DISCARDED = "discarded"  # thrown away before it was opened
+        DISCARDED = "discarded"  # before it was opened
 
     uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
     project = models.ForeignKey(Project, models.PROTECT, related_name="poolings")
@@ -79,7 +79,7 @@ class PoolSource(models.Model):
     pooling = models.ForeignKey(Pooling, models.CASCADE, related_name="sources")
     name = models.CharField(max_length=200)
     run_uuids = ArrayField(models.UUIDField(), default=list, help_text="Its stored runs; none where it is a file.")
-    other_queries = models.PositiveIntegerField(default=0, help_text="Answered, but not among those pooled for.")
+    other_queries = models.PositiveIntegerField(default=0, help_text="Queries it answers that are not pooled for.")
 
     class Meta:
         ordering = ["id"]
@@ -98,8 +98,8 @@ class PoolAnswer(models.Model):
     source = models.ForeignKey(PoolSource, models.CASCADE, related_name="answers")
     query = models.ForeignKey(Query, models.PROTECT, related_name="pool_answers")
     spans = models.PositiveIntegerField()
-    unmatched = models.PositiveIntegerField(help_text="Overlap no moment of the corpus enough.")
-    without_preview = models.PositiveIntegerField(help_text="Fit a moment that nobody can watch.")
+    unmatched = models.PositiveIntegerField(help_text="Spans that overlap no moment of the corpus enough.")
+    without_preview = models.PositiveIntegerField(help_text="Spans that fit a moment without a preview.")
     drawn_from = models.PositiveIntegerField(null=True, help_text="How many moments a random draw could have drawn.")
 
     class Meta:
@@ -119,7 +119,7 @@ class PoolEntry(models.Model):
 
     answer = models.ForeignKey(PoolAnswer, models.CASCADE, related_name="entries")
     moment = models.ForeignKey(Moment, models.PROTECT, related_name="pool_entries")
-    rank = models.PositiveSmallIntegerField(help_text="Its best in the source.")
+    rank = models.PositiveSmallIntegerField(help_text="Its best rank in the source.")
 
     class Meta:
         verbose_name_plural = "pool entries"

@@ -1,8 +1,7 @@
 """Which moments enter a query's pool, by similarity, by runs or by a coverage study, and in what order. Pure.
 
-By similarity, the product of queries and captions is taken block by block. A bound on each query's last rank, found in
-the first columns, discards almost everything else at one comparison; what is left is ranked by similarities computed
-once more in double precision, so that every machine ranks alike.
+By similarity, the product of queries and captions is taken block by block in single precision. What may be among the
+best by it is ranked by similarities computed once more in double precision, so that every machine ranks alike.
 
 By runs, as at TREC: the union of the best of each run. A run answers with spans, which need not be moments of the
 corpus; each becomes the moment that it overlaps most, where it overlaps one enough.
@@ -28,7 +27,6 @@ from moment_retrieval.relevance import DECIMALS, Ranked
 Vectors = NDArray[np.float32]
 Indexes = NDArray[np.intp]
 Numbers = NDArray[np.int64]
-Contenders = tuple[Numbers, Numbers, Vectors]  # row, caption and cosine of each
 T = TypeVar("T")
 
 BATCH_SIZE = 20
@@ -36,12 +34,8 @@ BATCHES = 2
 DEPTH = BATCH_SIZE * BATCHES  # ranks kept for a query
 SCALE = 10**DECIMALS
 
-ROWS = 512  # queries of a block
-COLUMNS = 2048  # captions of a block: its product stays near
-PAIRS = 1024  # cosines taken exactly at once
-HEAD = 12_288  # captions that give the bound
+ROWS = 64  # queries of a block
 MARGIN = np.float32(4e-6)  # more than single precision and rounding can move a cosine
-FAR_BITS, MOMENT_BITS = 21, 27  # of a key that sorts: a distance in millionths, a moment; the rest is the row
 
 
 @dataclass(frozen=True)
@@ -65,79 +59,26 @@ class Ranker:
 
     def ranked(self, queries: Vectors) -> tuple[Indexes, NDArray[np.float64]]:
         """Moments [B, K] and similarities [B, K] for a block of queries [B, D]."""
-        row, caption, cosine = self.survivors(queries)
-        row, caption = self._contenders(row, caption, cosine)
-        keys = _by_row_and_distance(row, self.moment_of[caption], _distance(self._exact(queries, row, caption)))
-        starts = np.searchsorted(keys >> (FAR_BITS + MOMENT_BITS), np.arange(len(queries)))
-        best = keys[starts[:, None] + np.arange(self.keep)]
-        far = best >> MOMENT_BITS & (2**FAR_BITS - 1)
-        return (best & (2**MOMENT_BITS - 1)).astype(np.intp), (SCALE - far) / SCALE
+        row, caption = self.survivors(queries)
+        cosine = np.einsum("nd,nd->n", queries[row], self.captions[caption], dtype=np.float64)
+        far = SCALE - np.rint(np.clip(cosine, -1.0, 1.0) * SCALE).astype(np.int64)  # in millionths, the nearest first
+        moment = self.moment_of[caption]
+        order = np.lexsort((far, moment, row))  # the nearest caption of each moment comes first
+        row, moment, far = row[order], moment[order], far[order]
+        is_nearest = np.append(True, (np.diff(row) != 0) | (np.diff(moment) != 0))
+        row, moment, far = row[is_nearest], moment[is_nearest], far[is_nearest]
+        order = np.lexsort((moment, far, row))
+        starts = np.searchsorted(row, np.arange(len(queries)))  # rows ascend before and after
+        best = order[starts[:, None] + np.arange(self.keep)]
+        return moment[best], (SCALE - far[best]) / SCALE
 
-    def _exact(self, queries: Vectors, row: Numbers, caption: Numbers) -> NDArray[np.float64]:
-        """Cosines [N] in double precision, some at a time: they fit into the cache."""
-        cosine = np.empty(len(row))
-        for start in range(0, len(row), PAIRS):
-            some = slice(start, start + PAIRS)
-            ours, theirs = queries[row[some]].astype(np.float64), self.captions[caption[some]]
-            ours *= theirs
-            cosine[some] = ours.sum(axis=1)
-        return cosine
-
-    def survivors(self, queries: Vectors) -> Contenders:
-        """Row, caption and cosine of all that may be among the best ``keep`` moments of a query."""
-        last = max(int(np.searchsorted(self.first, HEAD)), self.keep)  # the head holds at least ``keep`` whole moments
-        head = int(self.first[last]) if last < len(self.first) else len(self.captions)
-        cosines = queries @ self.captions[:head].T
-        moments = int(np.searchsorted(self.first, head))
-        best = np.maximum.reduceat(cosines, self.first[:moments], axis=1)
-        bound = np.partition(best, moments - self.keep, axis=1)[:, moments - self.keep, None] - MARGIN
-        parts = [_above(cosines, bound, 0)]
-        product = np.empty((len(queries), COLUMNS), np.float32)
-        for start in range(head, len(self.captions), COLUMNS):
-            block = self.captions[start : start + COLUMNS]
-            cosines = product if len(block) == COLUMNS else np.empty((len(queries), len(block)), np.float32)
-            np.matmul(queries, block.T, out=cosines)
-            parts.append(_above(cosines, bound, start))
-        row, caption, cosine = (np.concatenate(part) for part in zip(*parts, strict=True))
-        return row, caption, cosine
-
-    def _contenders(self, row: Numbers, caption: Numbers, cosine: Vectors) -> tuple[Numbers, Numbers]:
-        """Those so near the last place, or better, that exact similarities decide between them."""
-        far = _distance(cosine)
-        keys = _by_row_and_distance(row, self.moment_of[caption], far)
-        starts = np.searchsorted(keys >> (FAR_BITS + MOMENT_BITS), np.arange(row.max() + 1))
-        last = keys[starts + self.keep - 1] >> MOMENT_BITS & (2**FAR_BITS - 1)
-        near = far <= last[row] + int(np.ceil(MARGIN * SCALE))
-        return row[near], caption[near]
-
-
-def _above(cosines: Vectors, bound: Vectors, start: int) -> Contenders:
-    flat = np.flatnonzero(cosines > bound)
-    row, column = np.divmod(flat, cosines.shape[1])
-    return row, column + start, cosines.ravel()[flat]
-
-
-def _distance(cosine: Vectors | NDArray[np.float64]) -> Numbers:
-    """1 - cosine in millionths, so that the nearest sorts first; a cosine is -1 to 1."""
-    far: Numbers = SCALE - np.rint(np.clip(cosine, -1.0, 1.0) * SCALE).astype(np.int64)
-    return far
-
-
-def _by_row_and_distance(row: Numbers, moment: Numbers, far: Numbers) -> Numbers:
-    """One key for each moment of each row, with its smallest distance: sorted by row, distance, moment.
-
-    Numbers are packed into keys because sorting plain integers is several times faster than an indirect sort.
-    """
-    keys = np.sort(row << (MOMENT_BITS + FAR_BITS) | moment << FAR_BITS | far)
-    cells = keys >> FAR_BITS
-    keys = keys[np.flatnonzero(np.concatenate([[True], cells[1:] != cells[:-1]]))]  # the smallest distance is first
-    row, moment, far = (
-        keys >> (MOMENT_BITS + FAR_BITS),
-        keys >> FAR_BITS & (2**MOMENT_BITS - 1),
-        keys & (2**FAR_BITS - 1),
-    )
-    ranked: Numbers = np.sort(row << (MOMENT_BITS + FAR_BITS) | far << MOMENT_BITS | moment)
-    return ranked
+    def survivors(self, queries: Vectors) -> tuple[Numbers, Numbers]:
+        """Row and caption of all that may be among the best ``keep`` moments of a query, rows ascending."""
+        cosines = queries @ self.captions.T  # [B, C]
+        best = np.maximum.reduceat(cosines, self.first, axis=1)  # [B, M]
+        bound = np.partition(best, -self.keep, axis=1)[:, -self.keep, None] - MARGIN
+        row, caption = np.nonzero(cosines > bound)
+        return row, caption
 
 
 def top_moments(

@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 NO_PICTURE = "The video shows no picture there; this part of the file may be damaged."
 PASS_FROM = 2  # moments; measured at 640x360: a pass cuts 4 to 6 a second, one call each about 1
 
-# Source, its cuts, and a file for the twin of each, or none -> the GIFs, and whether ffmpeg ended well.
+# Source, its cuts, and a file for the MP4 of each, or none -> the GIFs, and whether ffmpeg ended well.
 Method = Callable[[Source, list[Cut], Sequence[Path]], tuple[dict[Cut, bytes], bool]]
 
 
@@ -31,7 +31,7 @@ Method = Callable[[Source, list[Cut], Sequence[Path]], tuple[dict[Cut, bytes], b
 class Preview:
     """The GIF of the moment at ``index`` of the spans asked for, and its size in pixels.
 
-    ``clip`` is its twin, the same frames as an H.264 MP4; empty where that would not be smaller than the GIF.
+    ``clip`` holds the same frames as an H.264 MP4; empty where that would not be smaller than the GIF.
     """
 
     index: int
@@ -80,7 +80,7 @@ def _cut_all(source: Source, spans: Sequence[tuple[float, float]]) -> Iterator[P
 
 
 def _cut(source: Source, group: list[Cut], method: Method) -> Iterator[Preview | CutFailure]:
-    """Cut the group to GIFs and twins; when that fails (a damaged video, a full disk), to GIFs alone."""
+    """Cut the group to GIFs and MP4s; when that fails (a damaged video, a full disk), to GIFs alone."""
     with TemporaryDirectory(prefix="momentjudge-") as folder:
         mp4_paths = [Path(folder) / f"{number}.mp4" for number in range(len(group))]
         gifs, whole = method(source, group, mp4_paths)

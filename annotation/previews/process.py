@@ -27,7 +27,7 @@ END_SLACK_S = 1.0  # a moment may end this much after its video: annotations rou
 TICKS_PER_S = 300  # holds hundredths of a second and thirds exactly
 TICKS_PER_FRAME = TICKS_PER_S // FRAMES_PER_S
 
-PASS_MAX = 20  # moments in one pass: each twin takes ffmpeg about 12 MB at 854x480
+PASS_MAX = 20  # moments in one pass: each MP4 takes ffmpeg about 12 MB at 854x480
 PASS_GAP_S = 20.0  # unwanted video that is cheaper to decode than a new process
 OPEN_FRAMES_MAX = 400  # frames of open moments a pass may hold: 490 MB at 854x480
 LONG_FRAMES = 90  # 30 s; a longer moment is cut by itself
@@ -129,11 +129,8 @@ class Source:
 
 
 def open_source(path: Path) -> Source:
-    """Say what the video at ``path`` is, after decoding its first frame.
-
-    Raises:
-        VideoUnreadable: the file is missing, corrupt, or has no video stream.
-    """
+    """Say what the video at ``path`` is, after decoding its first frame. Raises VideoUnreadable where the file is
+    missing, corrupt, or has no video stream."""
     if not path.is_file():
         raise VideoUnreadable("The video file does not exist.")
     try:
@@ -172,7 +169,7 @@ def _duration_s(container: Any, stream: Any) -> float:
 
 
 def url(path: Path) -> str:
-    """The file as ffmpeg must be told it: absolute and marked, so that no name reads as an option or address."""
+    """The file as ffmpeg must get it: absolute and marked, so that no name reads as an option or address."""
     return f"file:{path.absolute()}"
 
 
@@ -181,7 +178,7 @@ logger = logging.getLogger(__name__)
 STALL_S = 120.0  # ffmpeg silent for this long is taken for hung
 PASSED = {"fps_mode": "passthrough", "threads": 1}  # every frame is written as it comes
 
-# The twin: a key frame every second, and no frame that leans on a later one, so that seeking is quick and exact.
+# The MP4: a key frame every second, and no frame that depends on a later one, so that seeking is quick and exact.
 MP4_OPTIONS = {
     "format": "mp4",
     "vcodec": "libx264",

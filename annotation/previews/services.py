@@ -57,7 +57,7 @@ def video_cut_previews(*, video_id: int) -> int:
 
 
 def preview_save(*, moment: Moment, gif: bytes, clip: bytes) -> bool:
-    """Store the moment's preview and its twin (empty: none) unless it has one by now; say whether they were stored."""
+    """Store the moment's preview, GIF and MP4 (empty: none), unless it has one by now; say whether they were stored."""
     names = _files_save(moment, gif, clip)
     n_updated = Moment.objects.filter(pk=moment.pk, preview_state=Moment.Preview.MISSING).update(
         **names, preview_state=Moment.Preview.READY, preview_error=""
@@ -81,11 +81,8 @@ def _files_save(moment: Moment, gif: bytes, clip: bytes) -> dict[str, str]:
 
 
 def preview_cut(*, video: Video, start_s: float, end_s: float) -> Preview:
-    """A preview of this stretch of the video, not stored anywhere yet.
-
-    Raises:
-        NotPossible: the video cannot be read, or not there; the message says why.
-    """
+    """A preview of this stretch of the video, not stored anywhere yet. Raises NotPossible where the video is
+    missing or cannot be read; the message says why."""
     if not video.file:
         raise NotPossible("The video file is missing.")
     try:
@@ -100,11 +97,8 @@ def preview_cut(*, video: Video, start_s: float, end_s: float) -> Preview:
 
 @transaction.atomic
 def preview_replace(*, moment: Moment, preview: Preview, start_s: float, end_s: float) -> None:
-    """Give the moment these bounds and this preview, under a new name: browsers keep what they have seen.
-
-    Raises:
-        NotPossible: another moment of the video has these bounds.
-    """
+    """Give the moment these bounds and this preview, under a new name: browsers keep what they have seen. Raises
+    NotPossible where another moment of the video has these bounds."""
     row = Moment.objects.select_for_update().get(pk=moment.pk)
     old = [str(file.name) for file in (row.preview, row.preview_clip) if file]
     names = {"preview_clip": "", **_files_save(row, preview.gif, preview.clip)}

@@ -22,7 +22,7 @@ class NamedQuerySet(models.Model):
     name = models.CharField(max_length=100)
     priority = models.SmallIntegerField(choices=Priority, default=Priority.NORMAL)
     is_paused = models.BooleanField(default=False)
-    is_pilot = models.BooleanField(default=False, help_text="A try-out: neither released nor paid unless chosen.")
+    is_pilot = models.BooleanField(default=False, help_text="A pilot: neither released nor paid unless chosen.")
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -54,7 +54,7 @@ class Query(models.Model):
     judged_as = models.ForeignKey("self", models.PROTECT, null=True, related_name="twins")
     is_placeholder = models.BooleanField(default=False, help_text="Stands for a block of historic judgments.")
     was_pilot = models.BooleanField(
-        default=False, db_default=False, help_text="A pilot where it was released, whatever its set says here."
+        default=False, db_default=False, help_text="Released as a pilot, whatever its set says here."
     )
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -98,9 +98,7 @@ class Candidate(models.Model):
     similarity = models.FloatField(null=True, help_text="Rounded to 1e-6; null for historic judgments.")
     measure = models.ForeignKey(Measure, models.PROTECT, null=True, related_name="candidates")
     source = models.CharField(max_length=10, choices=Source, default=Source.SIMILARITY)
-    pooling = models.ForeignKey(
-        "annotation.Pooling", models.PROTECT, null=True, related_name="candidates", help_text="That brought it."
-    )
+    pooling = models.ForeignKey("annotation.Pooling", models.PROTECT, null=True, related_name="candidates")
     wordings = models.JSONField(
         default=dict, help_text="What the moment's captions said when it was ranked: text by the caption's id."
     )

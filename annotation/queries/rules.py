@@ -49,11 +49,7 @@ class Drawn:
 
 
 def size_of(words: str) -> Size:
-    """The size that ``500`` or ``5%`` stands for.
-
-    Raises:
-        NoSplit: it is neither.
-    """
+    """The size that ``500`` or ``5%`` stands for. Raises NoSplit where it is neither."""
     match = SIZE.fullmatch(words.strip())
     if not match or not (match[2] or match[1].isdigit()):
         raise NoSplit(f"{words.strip()!r} is no size: write how many queries, 500, or a share of the texts, 5%.")
@@ -61,10 +57,8 @@ def size_of(words: str) -> Size:
 
 
 def sizes_in_texts(sizes: Mapping[str, Size], texts: int) -> dict[str, int]:
-    """How many of ``texts`` distinct texts each judged split gets; a share is rounded down to whole texts.
-
-    Raises:
-        NoSplit: a size is negative, a share gives no text or is above 100 %, or there are fewer texts than asked for.
+    """How many of ``texts`` distinct texts each judged split gets; a share is rounded down to whole texts. Raises
+    NoSplit where a size is negative, a share gives no text or is above 100 %, or there are fewer texts than asked for.
     """
     if unknown := set(sizes) - set(JUDGED):
         raise NoSplit(f"No split is called {', '.join(sorted(unknown))}; there are val and test.")
@@ -90,11 +84,8 @@ def draw(texts: Mapping[int, str], sizes: Mapping[str, Size], seed: int) -> Draw
     """Divide captions, texts by number: validation and test at random, no text twice; the rest trains.
 
     Texts are the same only letter by letter. Numbers in order are shuffled by the seed; each text stands at its first
-    caption, the first of them are validation, those after them test. Every other caption of a text so drawn is
-    removed. The order of ``texts`` does not matter.
-
-    Raises:
-        NoSplit: as ``sizes_in_texts``, or the seed is none.
+    caption, the first of them are validation, those after them test. Every other caption of a text so drawn is removed.
+    The order of ``texts`` does not matter. Raises NoSplit as ``sizes_in_texts`` does, and where the seed is none.
     """
     if not 0 <= seed <= LARGEST_SEED:
         raise NoSplit(f"A seed is a whole number from 0 to {LARGEST_SEED}.")

@@ -1,4 +1,4 @@
-"""Reads of queries, those to judge and to train on, and of splits: what a draw would come to, and what rests on one."""
+"""Reads of queries, those to judge and to train on, and of splits: what a draw would give, and what depends on one."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Making queries from captions, dividing them into splits while nothing rests on them, and naming subsets of them."""
+"""Making queries from captions, dividing them into splits while nothing depends on them, and naming subsets of them."""
 
 from collections.abc import Mapping
 from itertools import islice
@@ -36,7 +36,7 @@ def queries_draw(
 
     Args:
         sizes: how many queries each judged split (val, test) gets, or which share of the texts.
-        again: throw away the queries there are, and the query sets they leave empty.
+        again: discard the queries there are, and the query sets they leave empty.
         expected_counts: what somebody was shown before they said yes.
 
     Returns:
@@ -44,7 +44,7 @@ def queries_draw(
         because no person has decided about them yet.
 
     Raises:
-        NotPossible: the project has queries (or, ``again``, something rests on them), the sizes do not fit the
+        NotPossible: the project has queries (or, ``again``, something depends on them), the sizes do not fit the
             corpus, its descriptions are being rewritten, or the outcome is not the one expected.
     """
     Project.objects.select_for_update().get(pk=project.pk)
@@ -96,11 +96,8 @@ def _discard(project: Project) -> None:
 
 @transaction.atomic
 def query_set_create(*, project: Project, name: str, queries: QuerySet[Query], actor: User | None) -> NamedQuerySet:
-    """A set of these queries; each leaves the set it was in. A set of this name that is there takes them in.
-
-    Raises:
-        NotPossible: the name is empty or too long, or there is no query.
-    """
+    """A set of these queries; each leaves the set it was in. A set of this name that is there takes them in. Raises
+    NotPossible where the name is empty or too long, or there is no query."""
     name = checked_name(name)
     if len(name) > LONGEST_NAME:
         raise NotPossible(f"The name of a query set has at most {LONGEST_NAME} characters.")

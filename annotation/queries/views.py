@@ -1,4 +1,4 @@
-"""The page of splits: how queries are drawn, what that comes to, and the queries there are."""
+"""The page of splits: how queries are drawn, what a draw gives, and the queries there are."""
 
 from typing import Any
 from urllib.parse import urlencode

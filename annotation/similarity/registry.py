@@ -160,11 +160,8 @@ def check(name: str) -> None:
 
 
 def sentence_models_of(name: str) -> list[str]:
-    """Return the sentence models that the similarity of this name reads: none for the proxies.
-
-    Raises:
-        SimilarityMissing: there is no such similarity.
-    """
+    """Return the sentence models that the similarity of this name reads: none for the proxies. Raises SimilarityMissing
+    where there is no such similarity."""
     return [part for part in _parts(name) if part and part not in NAMES]
 
 
@@ -209,11 +206,8 @@ class ModelRefused(NotPossible):
 
 
 def model_check(model: str) -> None:
-    """Check that the model may be named through the site; it need not be there if it is one of the hub.
-
-    Raises:
-        ModelRefused: it is a path, and not that of a folder below MOMENTJUDGE_MODELS, links followed.
-    """
+    """Check that the model may be named through the site; it need not be there if it is one of the hub. Raises
+    ModelRefused where it is a path, and not that of a folder below MOMENTJUDGE_MODELS, links followed."""
     # a name of the hub reads as ``name`` or ``owner/name``; what loads models takes no such name for a folder
     is_hub_name = HUB_NAME.fullmatch(model) is not None and ".." not in model and "--" not in model
     if model not in PACKAGED and not is_hub_name and not _is_folder_below_roots(model):

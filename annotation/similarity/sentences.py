@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.pools.rules import MARGIN, Contenders, Indexes, Ranker, Vectors, top_moments
+from annotation.pools.rules import MARGIN, Indexes, Numbers, Ranker, Vectors, top_moments
 from annotation.similarity.base import SimilarityMissing, Texts
 from moment_retrieval.hub import NOT_FETCHED, PACKAGED, WEIGHTS, is_path
 from moment_retrieval.relevance import Ranked
@@ -45,13 +45,13 @@ class GpuRanker(Ranker):
     device = "cuda"
     threads = 1  # a block fills the device, and its memory
 
-    def survivors(self, queries: Vectors) -> Contenders:
+    def survivors(self, queries: Vectors) -> tuple[Numbers, Numbers]:
         rows = max(1, CELLS // len(self.captions))
         parts = [self._of_some(queries, start, rows) for start in range(0, len(queries), rows)]
-        row, caption, cosine = (np.concatenate(part) for part in zip(*parts, strict=True))
-        return row, caption, cosine
+        row, caption = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return row, caption
 
-    def _of_some(self, queries: Vectors, start: int, rows: int) -> Contenders:
+    def _of_some(self, queries: Vectors, start: int, rows: int) -> tuple[Numbers, Numbers]:
         import torch
 
         captions, moment_of = self._there
@@ -60,7 +60,7 @@ class GpuRanker(Ranker):
         best.scatter_reduce_(1, moment_of.expand(len(cosines), -1), cosines, "amax")
         bound = best.topk(self.keep, dim=1).values[:, -1:] - float(MARGIN)
         row, caption = torch.nonzero(cosines > bound, as_tuple=True)
-        return (row + start).cpu().numpy(), caption.cpu().numpy(), cosines[row, caption].cpu().numpy()
+        return (row + start).cpu().numpy(), caption.cpu().numpy()
 
     @cached_property
     def _there(self) -> tuple[Any, Any]:
@@ -92,11 +92,8 @@ class Found:
 
 
 def encode(texts: Texts, *, model: str, setup: Setup = Setup(), on_progress: OnProgress | None = None) -> Vectors:
-    """Unit vectors [N, D] of ``texts`` [N] under the model of this name (packaged, a folder, or a hub name).
-
-    Raises:
-        SimilarityMissing: it cannot be loaded.
-    """
+    """Unit vectors [N, D] of ``texts`` [N] under the model of this name (packaged, a folder, or a hub name). Raises
+    SimilarityMissing where it cannot be loaded."""
     if not texts:
         return np.zeros((0, 0), dtype=np.float32)
     model_files = find(model, pooling=setup.pooling)
@@ -114,21 +111,15 @@ def encode(texts: Texts, *, model: str, setup: Setup = Setup(), on_progress: OnP
 
 
 def find(model: str, *, pooling: str = "") -> Found:
-    """Where the model lies and which it is; a name of the hub is fetched where hub access is on.
-
-    Raises:
-        SimilarityMissing: there is none; the message says what to install or set.
-    """
+    """Where the model lies and which it is; a name of the hub is fetched where hub access is on. Raises
+    SimilarityMissing where there is none; the message says what to install or set."""
     folder = _here(model) or _from_hub(model)
     return Found(folder, *_version(folder, model, pooling))
 
 
 def check(model: str, *, pooling: str = "") -> None:
-    """Say whether the model is here; one that the hub may have is not fetched to find out.
-
-    Raises:
-        SimilarityMissing: it is not.
-    """
+    """Say whether the model is here; one that the hub may have is not fetched to find out. Raises SimilarityMissing
+    where it is not."""
     if _here(model) or _hub_is_off():
         find(model, pooling=pooling)
 

@@ -17,7 +17,7 @@ from annotation.train_sets.selectors import TYPES, train_set_file
 from core.api import ApiView, Pages, paged
 from core.api import Problem as REFUSED
 
-QUERIES = {"type": "array", "items": {"type": "object"}, "description": "docs/data-formats.md tells its fields."}
+QUERIES = {"type": "array", "items": {"type": "object"}, "description": "docs/data-formats.md lists its fields."}
 
 
 class TrainFileGiven(serializers.Serializer[Any]):

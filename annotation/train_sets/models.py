@@ -41,7 +41,7 @@ class TrainSet(models.Model):
     done = models.PositiveIntegerField(default=0)
     total = models.PositiveIntegerField(default=0)
     error = models.TextField(blank=True)
-    warning = models.CharField(max_length=300, blank=True, help_text="What to know about how it was made.")
+    warning = models.CharField(max_length=300, blank=True, help_text="A warning about how it was made.")
     queries = models.PositiveIntegerField(default=0)
     moments = models.PositiveIntegerField(default=0, help_text="Moments that were ranked.")
     rows = models.PositiveBigIntegerField(default=0)

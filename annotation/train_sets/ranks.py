@@ -158,7 +158,7 @@ class Parts:
     def __init__(self, folder: Path, made_of: bytes) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.folder, self.made_of = folder, made_of
-        self.outdated = 0  # parts thrown away, made of something else
+        self.outdated = 0  # parts discarded, made of something else
         self.paths = {int(path.name.partition("-")[0]): path for path in folder.glob(f"*{SUFFIX}")}
 
     def read(self, index: int, queries: Sequence[Query]) -> Ranks | None:

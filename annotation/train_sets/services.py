@@ -40,7 +40,7 @@ from core.jobs import JobKind, Progress, durable, swept
 from core.media_files import files_delete
 
 logger = logging.getLogger(__name__)
-FORGOTTEN_S = 24 * 3600  # a folder that no set needs is thrown away after so long
+FORGOTTEN_S = 24 * 3600  # a folder that no set needs is removed after so long
 ROW_BYTES = 400  # of a row in both files, at most, as a rule
 FORMS = ("json", "parquet")
 OUTDATED = "Captions, queries or the model changed while it was interrupted; what was ranked before was ranked anew."

@@ -36,11 +36,8 @@ VIDEO_TASK = "judging.tasks.demo_render"
 
 @transaction.atomic
 def demo_seed(*, videos: int, seed: int) -> Project | None:
-    """Make the demo project and have its previews cut; None when there is a project already.
-
-    Raises:
-        NotPossible: the videos of this seed are neither shipped nor drawn.
-    """
+    """Make the demo project and have its previews cut; None when there is a project already. Raises NotPossible where
+    the videos of this seed are neither shipped nor drawn."""
     if Project.objects.exists():
         return None
     script = script_of(seed, videos)

@@ -1,7 +1,9 @@
 """Which figures there are and who may see them: a page, an SVG and a CSV each; and Tables 1 and 4 of TVR-Ranking."""
 
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -38,67 +40,22 @@ class Figure:
     roles: frozenset[Membership.Role] = STAFF
 
 
+DRAWN = {
+    "similarity": charts.similarity,
+    "rank": charts.rank,
+    "grades": charts.grades,
+    "relevance": charts.relevance,
+    "cases": charts.case_studies,
+    "order": charts.order,
+    "time": charts.over_time,
+    "partners": charts.partners,
+}
+FOR_LEADS = {"partners"}
+TEXTS = Path(__file__).with_name("figures.toml").read_text(encoding="utf-8").replace("{fewest}", str(FEWEST_PAIRS))
+WORDS = tomllib.loads(TEXTS)
 FIGURES = [
-    Figure(
-        *("similarity", "Similarity", "Relevance against similarity"),
-        "Settled pairs by the similarity of query and moment, in steps of 0.05. Where relevance rises with similarity, "
-        "candidates chosen by similarity find what is relevant.",
-        charts.similarity,
-        paper="Figure 4 a",
-        empty="It fills as pairs settle whose similarity is known; imported judgments bring none.",
-    ),
-    Figure(
-        *("rank", "Rank", "Relevance against rank"),
-        "Settled pairs by the rank of the moment among the candidates of its query. A curve that is still high at its "
-        "end says that more relevant moments lie beyond.",
-        charts.rank,
-        paper="Figure 4 b",
-    ),
-    Figure(
-        *("grades", "Grades", "Lowest and highest grade"),
-        "Pairs by the lowest and the highest grade they were given, before consensus, as soon as their first round is "
-        "complete. On the diagonal everybody said the same; the further from it, the wider the disagreement.",
-        charts.grades,
-        paper="Figure 5 a",
-        empty="It fills as first rounds are completed.",
-    ),
-    Figure(
-        *("relevance", "Relevance", "Final relevance"),
-        "What pairs settled with: the mean of the deciding grades, rounded up.",
-        charts.relevance,
-        paper="Figure 5 b",
-    ),
-    Figure(
-        *("cases", "Cases", "Case studies"),
-        "Single queries: a bar for the relevance of each candidate by rank, and the line of its similarity. "
-        "× is a dropped pair, – a withdrawn one, ! one with grades far apart, · one not settled yet.",
-        charts.case_studies,
-        paper="Figure 6",
-        empty="No query with a settled pair is like that.",
-    ),
-    Figure(
-        *("order", "Order", "Grades by position"),
-        "Pairs are shown in a shuffled order, so where a pair stands says nothing about it. What is drawn is the mean "
-        "difference from what others gave the same pair, with its 95\N{NO-BREAK SPACE}% interval: a slope by position "
-        "is fatigue or drift, one by the grade given just before is anchoring.",
-        charts.order,
-        empty="It fills as annotators finish batches; imported judgments have no position.",
-    ),
-    Figure(
-        *("time", "Time", "Agreement over time"),
-        "How far the two grades of first rounds agree, by the day of the second: the share of pairs whose grades are "
-        "at most one apart, and Krippendorff’s α, which takes away what chance would give.",
-        charts.over_time,
-        empty="It fills as first rounds are completed; imported judgments have no date.",
-    ),
-    Figure(
-        *("partners", "Annotators", "Annotator × annotator"),
-        "Cohen’s κ of every two annotators over the pairs that both graded, whatever the round. Grey writing stands "
-        f"for fewer than {FEWEST_PAIRS} shared pairs, ? for a κ that is undefined. Only leads see this figure.",
-        charts.partners,
-        empty="It fills as annotators finish batches they share.",
-        roles=LEAD,
-    ),
+    Figure(name=name, draw=draw, roles=LEAD if name in FOR_LEADS else STAFF, **WORDS[name])
+    for name, draw in DRAWN.items()
 ]
 BY_NAME = {figure.name: figure for figure in FIGURES}
 

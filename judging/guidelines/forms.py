@@ -1,5 +1,7 @@
 """Forms of the policy and of the guideline."""
 
+import tomllib
+from pathlib import Path
 from typing import Any
 from zoneinfo import available_timezones
 
@@ -12,76 +14,14 @@ from judging.pay.rules import CURRENCIES
 from judging.work.forms import grade_field
 from judging.work.rules import GRADES
 
-GROUPS: dict[str, dict[str, tuple[str, str, str]]] = {  # label, unit, and help of each value
-    "Leases and breaks": {
-        "lease_minutes": ("Lease", "minutes", "How long a batch stays with somebody who does nothing."),
-        "break_minutes": ("Suggest a break after", "minutes", "0: never."),
-    },
-    "Second batches": {
-        "extend_from_mean": (
-            "Suggest a second batch from a mean of",
-            "0 to 4",
-            "Mean relevance of the last five settled pairs of a first batch.",
-        ),
-        "extend_automatically": ("Open it without asking", "", "Otherwise a lead decides under Review."),
-    },
-    "Screening test": {
-        "screening_is_open": (
-            "The screening test is open",
-            "",
-            "Candidates pass it, multiple-choice, before training.",
-        ),
-        "screening_questions": ("Questions asked", "", "Drawn at random from those written."),
-        "screening_passing": ("Right answers needed", "", ""),
-        "screening_attempts": ("Attempts", "", "After these a lead decides."),
-    },
-    "Exam": {
-        "exam_weights": ("Kappa of the pass rule", "", "How much a near miss counts."),
-        "exam_kappa": ("Least kappa", "-1 to 1", "Of first grades against the truth."),
-        "exam_kappa_low": (
-            "Least lower bound of kappa",
-            "-1 to 1",
-            "Of its 95 % interval; -1 asks for nothing. Needs ten pairs.",
-        ),
-        "exam_bias": (
-            "Most bias",
-            "grades",
-            "How far first grades may be above or below the truth on average; 4 asks for nothing.",
-        ),
-        "exam_levels": (
-            "Levels told apart",
-            "1 to 5",
-            "Between how many levels of the truth grades must rise beyond chance; 1 asks for nothing.",
-        ),
-        "exam_attempts": ("Attempts", "", "The exam and its retakes."),
-    },
-    "Warm-up and gold": {
-        "warm_up": ("Warm-up before a session", "", "Five pairs of known truth over all levels."),
-        "warm_up_hours": ("A session ends after", "hours", "Without a grade."),
-        "gold_percent": ("Gold", "% of pairs shown", "Pairs of known truth, mixed in unseen. 0: none; at most 50."),
-    },
-    "Pay": {
-        "pay_rate": ("Rate", "per hour", "For who has no rate of their own."),
-        "pay_currency": ("Currency", "ISO 4217", ""),
-        "pay_cap_s": ("Most time paid for one judgment", "seconds", ""),
-        "pays_training": ("Training is paid", "", "Tutorial, exam and warm-up count as hours."),
-        "time_zone": ("Time zone", "IANA", "Days and weeks begin by it, such as Asia/Singapore."),
-    },
-    "Alerts": {
-        "alert_from": ("Judgments before anything is raised", "", ""),
-        "alert_kappa": ("Kappa below", "-1 to 1", "Quadratic, against settled relevance or with partners."),
-        "alert_bias": ("Mean bias above", "grades", "Up or down."),
-        "alert_gold": ("Misaligned gold above", "share, 0 to 1", ""),
-        "alert_fast_s": ("Too fast below", "seconds", "For one judgment."),
-        "alert_fast_streak": ("Too fast so often in a row", "", ""),
-        "alert_run": ("The same grade so often in a row", "", ""),
-    },
-}
+GROUPS: dict[str, dict[str, list[str]]] = tomllib.loads(
+    Path(__file__).with_name("policy.toml").read_text(encoding="utf-8")
+)
 LABELS = {name: label for group in GROUPS.values() for name, label in group.items()}
 
 
 class PolicyForm(forms.ModelForm):  # type: ignore[type-arg]
-    """Every value of a policy; the database's own conditions speak as errors of the form."""
+    """Every value of a policy; violated constraints become errors of the form."""
 
     version = forms.IntegerField(widget=forms.HiddenInput, error_messages={"required": "Load the page again."})
 

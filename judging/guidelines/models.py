@@ -15,55 +15,39 @@ WEIGHTS = [(weights.value, weights.capitalize()) for weights in Weights]
 
 
 class Policy(models.Model):
-    """One version of a project's numbers; the newest is in force."""
+    """One version of a project's numbers, explained in policy.toml; the newest is in force."""
 
     project = models.ForeignKey(Project, models.PROTECT, related_name="policies")
     version = models.PositiveIntegerField()
     lease_minutes = models.PositiveSmallIntegerField(default=20)
-    break_minutes = models.PositiveSmallIntegerField(default=25, help_text="Suggest a break after so long; 0: never.")
-    extend_from_mean = models.FloatField(
-        default=2.0, help_text="Suggest a second batch from this mean of the last five."
-    )
+    break_minutes = models.PositiveSmallIntegerField(default=25)
+    extend_from_mean = models.FloatField(default=2.0)
     extend_automatically = models.BooleanField(default=False)
-    screening_is_open = models.BooleanField(default=False, help_text="Candidates pass a multiple-choice test first.")
+    screening_is_open = models.BooleanField(default=False)
     screening_questions = models.PositiveSmallIntegerField(default=12)
-    screening_passing = models.PositiveSmallIntegerField(default=9, help_text="Right answers needed.")
+    screening_passing = models.PositiveSmallIntegerField(default=9)
     screening_attempts = models.PositiveSmallIntegerField(default=3)
     exam_weights = models.CharField(max_length=10, choices=WEIGHTS, default=Weights.QUADRATIC.value)
-    exam_kappa = models.FloatField(default=0.4, help_text="Least kappa of first grades against the truth.")
-    exam_kappa_low = models.FloatField(
-        default=-1.0,
-        db_default=-1.0,
-        help_text="Least lower bound of the 95 % interval of that kappa; -1 asks for nothing.",
-    )
-    exam_bias = models.FloatField(
-        default=0.6,
-        db_default=4.0,  # what the release before publishes asks for nothing
-        help_text="Most that first grades may be above or below the truth on average; 4 asks for nothing.",
-    )
-    exam_levels = models.PositiveSmallIntegerField(
-        default=3, db_default=1, help_text="Levels of the truth that first grades tell apart; 1 asks for nothing."
-    )
+    exam_kappa = models.FloatField(default=0.4)
+    exam_kappa_low = models.FloatField(default=-1.0, db_default=-1.0)
+    exam_bias = models.FloatField(default=0.6, db_default=4.0)  # what the release before publishes asks for nothing
+    exam_levels = models.PositiveSmallIntegerField(default=3, db_default=1)
     exam_attempts = models.PositiveSmallIntegerField(default=2)
-    warm_up = models.BooleanField(default=False, help_text="Five pairs over all levels before a session.")
-    warm_up_hours = models.PositiveSmallIntegerField(
-        default=8, help_text="A session ends after so long without a grade."
-    )
-    gold_percent = models.PositiveSmallIntegerField(default=0, help_text="Of all pairs shown; 0: none.")
-    pay_rate = models.DecimalField(max_digits=8, decimal_places=2, default=Decimal("14.00"), help_text="Per hour.")
-    pay_currency = models.CharField(max_length=3, default="SGD", help_text="ISO 4217")
-    pay_cap_s = models.PositiveSmallIntegerField(default=120, help_text="Most seconds paid for one judgment.")
-    pays_training = models.BooleanField(default=True, help_text="Tutorial, exam and warm-up count as hours.")
-    time_zone = models.CharField(max_length=64, default="UTC", help_text="Days and weeks begin by it.")
-    alert_from = models.PositiveSmallIntegerField(default=50, help_text="Judgments before anything is raised.")
-    alert_kappa = models.FloatField(
-        default=0.3, help_text="Raise when quadratic kappa against relevance, or the mean with partners, is below."
-    )
-    alert_bias = models.FloatField(default=0.75, help_text="Raise when the mean bias is above, up or down.")
-    alert_gold = models.FloatField(default=0.25, help_text="Raise when this share of gold grades is misaligned.")
-    alert_fast_s = models.FloatField(default=2.0, help_text="A judgment in less time is too fast.")
-    alert_fast_streak = models.PositiveSmallIntegerField(default=10, help_text="Too fast so often in a row.")
-    alert_run = models.PositiveSmallIntegerField(default=25, help_text="The same grade so often in a row.")
+    warm_up = models.BooleanField(default=False)
+    warm_up_hours = models.PositiveSmallIntegerField(default=8)
+    gold_percent = models.PositiveSmallIntegerField(default=0)
+    pay_rate = models.DecimalField(max_digits=8, decimal_places=2, default=Decimal("14.00"))
+    pay_currency = models.CharField(max_length=3, default="SGD")
+    pay_cap_s = models.PositiveSmallIntegerField(default=120)
+    pays_training = models.BooleanField(default=True)
+    time_zone = models.CharField(max_length=64, default="UTC")
+    alert_from = models.PositiveSmallIntegerField(default=50)
+    alert_kappa = models.FloatField(default=0.3)
+    alert_bias = models.FloatField(default=0.75)
+    alert_gold = models.FloatField(default=0.25)
+    alert_fast_s = models.FloatField(default=2.0)
+    alert_fast_streak = models.PositiveSmallIntegerField(default=10)
+    alert_run = models.PositiveSmallIntegerField(default=25)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -27,7 +27,7 @@ EDIT, EXAMPLES = "judging/guidelines/edit.html", "judging/guidelines/examples.ht
 
 @project_page(EVERYONE)
 def guideline(request: MemberRequest, project: Project) -> HttpResponse:
-    """The text; who judges is told what is new, and asked to confirm that they have read it."""
+    """The text; annotators see what is new, and confirm that they have read it."""
     if not project.guidelines.exists():
         raise NotPossible("This project has no guideline: its judgments were imported.")
     context = guideline_context(project)

@@ -120,7 +120,7 @@ class Export:
     """Content of an export, read element by element: grades by pair, and counts of what gave none.
 
     Args:
-        on_ungraded: is told of each annotation that gives no judgment.
+        on_ungraded: called with each annotation that gives no judgment.
     """
 
     def __init__(self, mapped: Mapped, on_ungraded: OnUngraded) -> None:
@@ -339,7 +339,7 @@ def _length(value: object) -> int:
 
 def read_export(parts: Iterable[str], mapped: Mapped, on_ungraded: OnUngraded | None = None) -> Export:
     """Read a whole export; no more than one task of it is held at a time, beside the grades. Raises ImportFileError
-    where it is no list of tasks, or which control holds the grade cannot be told."""
+    where it is no list of tasks, or the control that holds the grade is ambiguous."""
     export = Export(mapped, on_ungraded or (lambda annotation: None))
     try:
         for line, element in elements(parts):

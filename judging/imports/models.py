@@ -14,7 +14,7 @@ class JudgmentImport(Upload):
     project_name = models.CharField(max_length=200)
     mapping = models.JSONField()
     project = models.ForeignKey(
-        Project, models.PROTECT, null=True, related_name="+", help_text="What became of it, once it is done."
+        Project, models.PROTECT, null=True, related_name="+", help_text="The project made of it, once it is done."
     )
 
     class Meta:

@@ -318,7 +318,7 @@ def _check_states(intake: ReleaseIntake, grades_by_pair: dict[int, list[int]]) -
 
 
 def _reviews_store(intake: ReleaseIntake, reviews: list[tuple[Ranked, dict[str, str]]]) -> None:
-    """Who decided is not told: a placeholder stands for the leads, nobody for the rule."""
+    """Who decided is not in the file: a placeholder stands for the leads, nobody for the rule."""
     if not reviews:
         return
     people = {"lead": placeholder_user(intake.project, "lead", prefix="released")}

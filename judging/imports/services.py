@@ -52,7 +52,7 @@ def export_read(
     on_warning: OnWarning | None = None,
 ) -> Checked:
     """Read an export and say what the rule makes of it; nothing is stored. Raises ImportFileError where it is no
-    export, or which control holds the grade cannot be told."""
+    export, or the control that holds the grade is ambiguous."""
     digest = _digest(source, mapped)
 
     def report(item: Ungraded) -> None:

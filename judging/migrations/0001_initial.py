@@ -12,6 +12,10 @@ from django.conf import settings
 from django.db import migrations, models
 
 
+ID = ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID'))
+ID_AND_UUID = (ID, ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)))
+
+
 class Migration(migrations.Migration):
 
     initial = True
@@ -31,46 +35,56 @@ class Migration(migrations.Migration):
                 ('comment', models.TextField()),
                 ('created_at', models.DateTimeField()),
             ],
-            options={
-                'db_table': 'judging_owngrade',
-                'managed': False,
-            },
+            options={'db_table': 'judging_owngrade', 'managed': False},
         ),
         migrations.CreateModel(
             name='Batch',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                *ID_AND_UUID,
                 ('number', models.PositiveSmallIntegerField()),
                 ('round', models.PositiveSmallIntegerField(default=1)),
                 ('state', models.CharField(choices=[('open', 'Open'), ('done', 'Done')], default='open', max_length=4)),
                 ('priority', models.SmallIntegerField(default=0, help_text="Of the query's set; higher goes first.")),
-                ('is_paused', models.BooleanField(default=False, help_text="As the query's set: nobody is handed it.")),
+                ('is_paused', models.BooleanField(default=False, help_text="As the query's set: not handed out.")),
                 ('is_pilot', models.BooleanField(default=False, help_text="As the query's set: neither released nor paid unless chosen.")),
                 ('free_seats', models.PositiveSmallIntegerField(default=2, help_text='Seats of the round that nobody holds.')),
-                ('begun', models.BooleanField(default=False, help_text='Somebody sat at the round.')),
-                ('awaits_review', models.BooleanField(db_default=False, default=False, help_text='A first batch that is done and undecided; triggers say so.')),
+                ('begun', models.BooleanField(default=False, help_text='Somebody was assigned to the round.')),
+                ('awaits_review', models.BooleanField(db_default=False, default=False, help_text='A first batch that is done and undecided; set by triggers.')),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('done_at', models.DateTimeField(null=True)),
-                ('pooling', models.ForeignKey(help_text='That opened it; null by similarity.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='batches', to='annotation.pooling')),
+                ('pooling', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='batches', to='annotation.pooling')),
                 ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='batches', to='accounts.project')),
                 ('query', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='batches', to='annotation.query')),
             ],
             options={
+                'constraints': [
+                    models.UniqueConstraint(fields=('query', 'number'), name='batch_number_once_per_query'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('number__in', [1, 2]), ('pooling__isnull', True)), models.Q(('number__gte', 3), ('pooling__isnull', False)), _connector='OR'), name='batch_pooled_from_number_3'),
+                    models.CheckConstraint(condition=models.Q(('round__in', [1, 2])), name='batch_round_is_1_or_2'),
+                    models.CheckConstraint(condition=models.Q(('free_seats__range', (0, 2))), name='batch_has_two_seats_a_round'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('done_at__isnull', True), ('state', 'open')), models.Q(('done_at__isnull', False), ('state', 'done')), _connector='OR'), name='batch_done_has_its_time'),
+                    models.CheckConstraint(condition=models.Q(('awaits_review', False), models.Q(('number', 1), ('state', 'done')), _connector='OR'), name='batch_awaits_review_when_done'),
+                ],
+                'indexes': [
+                    models.Index(condition=models.Q(('free_seats__gt', 0), ('is_paused', False), ('state', 'open')), fields=['project', '-priority', '-round', '-begun', 'id'], name='batch_to_be_taken'),
+                    models.Index(condition=models.Q(('free_seats', 0), ('state', 'open')), fields=['id'], name='batch_no_seat_free'),
+                    models.Index(condition=models.Q(('begun', True), ('state', 'open')), fields=['project'], name='batch_under_way'),
+                    models.Index(condition=models.Q(('state', 'done')), fields=['project', 'number', 'done_at'], name='batch_done_by_project'),
+                    models.Index(condition=models.Q(('awaits_review', True)), fields=['project', 'done_at', 'id'], name='batch_that_awaits_review'),
+                ],
                 'verbose_name_plural': 'batches',
             },
         ),
         migrations.CreateModel(
             name='Assignment',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                *ID_AND_UUID,
                 ('round', models.PositiveSmallIntegerField()),
                 ('seat', models.PositiveSmallIntegerField()),
                 ('state', models.CharField(choices=[('open', 'Open'), ('finished', 'Finished'), ('lapsed', 'Lapsed'), ('returned', 'Returned')], default='open', max_length=8)),
                 ('shuffle_seed', models.PositiveIntegerField(help_text='The order of the pairs follows from it.')),
-                ('pair_ids', django.contrib.postgres.fields.ArrayField(base_field=models.BigIntegerField(), help_text='What it asks for, in the order shown.', size=None)),
-                ('gold_ids', django.contrib.postgres.fields.ArrayField(base_field=models.BigIntegerField(), default=list, help_text='Of these pairs the truth is known: see GoldGrade.', size=None)),
+                ('pair_ids', django.contrib.postgres.fields.ArrayField(base_field=models.BigIntegerField(), help_text='The pairs, in the order shown.', size=None)),
+                ('gold_ids', django.contrib.postgres.fields.ArrayField(base_field=models.BigIntegerField(), default=list, help_text='Pairs of known truth: see GoldGrade.', size=None)),
                 ('expires_at', models.DateTimeField()),
                 ('created_at', models.DateTimeField(default=core.clock.now, editable=False)),
                 ('ended_at', models.DateTimeField(null=True)),
@@ -78,11 +92,26 @@ class Migration(migrations.Migration):
                 ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='accounts.project')),
                 ('batch', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='assignments', to='judging.batch')),
             ],
+            options={
+                'constraints': [
+                    models.UniqueConstraint(condition=models.Q(('state', 'open')), fields=('batch', 'round', 'seat'), name='assignment_one_holder_per_seat', violation_error_message='Somebody else has just taken this batch.'),
+                    models.UniqueConstraint(condition=models.Q(('state', 'open')), fields=('project', 'annotator'), name='assignment_one_open_per_annotator'),
+                    models.CheckConstraint(condition=models.Q(('seat__in', (1, 2))), name='assignment_seat_is_1_or_2'),
+                    models.CheckConstraint(condition=models.Q(('round__in', [1, 2])), name='assignment_round_is_1_or_2'),
+                    models.CheckConstraint(condition=models.Q(('pair_ids__len__gt', 0)), name='assignment_asks_for_something'),
+                    models.CheckConstraint(condition=models.Q(('pair_ids__contains', models.F('gold_ids'))), name='assignment_gold_is_asked_for'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('ended_at__isnull', True), ('state', 'open')), models.Q(models.Q(('state', 'open'), _negated=True), ('ended_at__isnull', False)), _connector='OR'), name='assignment_ended_has_its_time'),
+                ],
+                'indexes': [
+                    models.Index(fields=['annotator', '-id'], name='assignment_by_annotator'),
+                    models.Index(condition=models.Q(('state__in', ['lapsed', 'open'])), fields=['state'], name='assignment_lapsed_or_open'),
+                ],
+            },
         ),
         migrations.CreateModel(
             name='BatchReview',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ID,
                 ('decision', models.CharField(choices=[('extend', 'Extend'), ('close', 'Close')], max_length=6)),
                 ('suggestion', models.CharField(choices=[('extend', 'Extend'), ('close', 'Close')], max_length=6)),
                 ('reason', models.TextField(blank=True)),
@@ -94,8 +123,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Exam',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                *ID_AND_UUID,
                 ('number', models.PositiveSmallIntegerField()),
                 ('kind', models.CharField(choices=[('cohort', 'Cohort'), ('stored', 'Stored')], max_length=6)),
                 ('state', models.CharField(choices=[('preparing', 'Preparing'), ('open', 'Open'), ('closed', 'Closed'), ('failed', 'Failed')], default='preparing', max_length=9)),
@@ -111,41 +139,20 @@ class Migration(migrations.Migration):
                 ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='exams', to='accounts.project')),
             ],
-            options={
-                'ordering': ['-number'],
-            },
-        ),
-        migrations.CreateModel(
-            name='Flag',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
-                ('reason', models.CharField(choices=[('broken', 'The clip is broken'), ('unreadable', 'The query cannot be understood'), ('offensive', 'Offensive or disturbing')], max_length=10)),
-                ('comment', models.TextField(blank=True)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('withdrawn_at', models.DateTimeField(help_text='When the annotator took it back.', null=True)),
-                ('annotator', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='flags', to=settings.AUTH_USER_MODEL)),
-                ('assignment', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='flags', to='judging.assignment')),
-            ],
-        ),
-        migrations.CreateModel(
-            name='FlagAnswer',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('kind', models.CharField(choices=[('recut', 'the clip was cut anew'), ('bounds', "the moment's bounds were put right"), ('withdrawn', 'the pair was withdrawn'), ('dismissed', 'dismissed')], max_length=9)),
-                ('words', models.CharField(blank=True, max_length=1000)),
-                ('answered_at', models.DateTimeField(auto_now_add=True)),
-                ('answered_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('flag', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='answer', to='judging.flag')),
-            ],
+            options={'ordering': ['-number'], 'constraints': [
+                models.UniqueConstraint(fields=('project', 'number'), name='exam_number_once_per_project'),
+                models.UniqueConstraint(condition=models.Q(('state__in', ['preparing', 'open'])), fields=('project',), name='exam_one_at_a_time', violation_error_message='Close the exam that is open first.'),
+                models.CheckConstraint(condition=models.Q(('depth__gte', 1), ('queries__gte', 1)), name='exam_asks_for_something'),
+                models.CheckConstraint(condition=models.Q(models.Q(('closed_at__isnull', False), ('state', 'closed')), models.Q(models.Q(('state', 'closed'), _negated=True), ('closed_at__isnull', True)), _connector='OR'), name='exam_closed_has_its_time'),
+                models.CheckConstraint(condition=models.Q(('truth_rule', 'median'), models.Q(('kind', 'cohort'), ('truth_rule', 'agreeing')), _connector='OR'), name='exam_truth_rule_is_of_a_cohort'),
+            ]},
         ),
         migrations.CreateModel(
             name='GateAttempt',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                *ID_AND_UUID,
                 ('asked', models.JSONField(help_text='Each question as it was shown: uuid, description, options, correct.')),
-                ('answers', models.JSONField(default=list, help_text='The chosen place for each, in the same order.')),
+                ('answers', models.JSONField(default=list, help_text='The chosen option of each, in the same order.')),
                 ('passing', models.PositiveSmallIntegerField(help_text='Right answers needed.')),
                 ('score', models.PositiveSmallIntegerField(help_text='Right answers; null until answered.', null=True)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
@@ -153,32 +160,33 @@ class Migration(migrations.Migration):
                 ('annotator', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='gate_attempts', to=settings.AUTH_USER_MODEL)),
                 ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='gate_attempts', to='accounts.project')),
             ],
-            options={
-                'ordering': ['id'],
-            },
+            options={'ordering': ['id'], 'constraints': [
+                models.UniqueConstraint(condition=models.Q(('answered_at__isnull', True)), fields=('project', 'annotator'), name='gate_attempt_one_at_a_time'),
+                models.CheckConstraint(condition=models.Q(models.Q(('answered_at__isnull', True), ('score__isnull', True)), models.Q(('answered_at__isnull', False), ('score__isnull', False)), _connector='OR'), name='gate_attempt_answered_has_its_score'),
+            ]},
         ),
         migrations.CreateModel(
             name='GateQuestion',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                *ID_AND_UUID,
                 ('description', models.TextField()),
                 ('options', models.JSONField(help_text='Two to six texts.')),
-                ('correct', models.PositiveSmallIntegerField(help_text='Place of the right option, from 0.')),
+                ('correct', models.PositiveSmallIntegerField(help_text='Index of the right option, from 0.')),
                 ('is_retired', models.BooleanField(default=False)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('moment', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='annotation.moment')),
                 ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='gate_questions', to='accounts.project')),
             ],
-            options={
-                'ordering': ['id'],
-            },
+            options={'ordering': ['id'], 'constraints': [
+                models.CheckConstraint(condition=models.Q(('description', ''), _negated=True), name='gate_question_says_something'),
+                models.CheckConstraint(condition=models.Func(models.F('options'), models.Value('strict $ ? (@.type() == "array" && @.size() >= 2 && @.size() <= 6 && !exists(@[*] ? (@.type() != "string" || @ == "")))'), function='jsonb_path_exists', output_field=models.BooleanField()), name='gate_question_has_2_to_6_options'),
+                models.CheckConstraint(condition=models.Func(models.F('options'), models.Value('$[$correct]'), models.Func(models.Value('correct'), models.F('correct'), function='jsonb_build_object', output_field=models.JSONField()), function='jsonb_path_exists', output_field=models.BooleanField()), name='gate_question_has_a_right_option'),
+            ]},
         ),
         migrations.CreateModel(
             name='Guideline',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                *ID_AND_UUID,
                 ('version', models.PositiveIntegerField()),
                 ('body', models.TextField(help_text='Markdown')),
                 ('levels', models.JSONField(help_text='The one-line meaning of each grade, 0 first.')),
@@ -187,20 +195,26 @@ class Migration(migrations.Migration):
                 ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='guidelines', to='accounts.project')),
             ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('project', 'version'), name='guideline_version_once_per_project')],
+            },
         ),
         migrations.CreateModel(
             name='GuidelineConfirmation',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ID,
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('annotator', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='guideline_confirmations', to=settings.AUTH_USER_MODEL)),
                 ('guideline', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='confirmations', to='judging.guideline')),
             ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('guideline', 'annotator'), name='guideline_confirmation_once_per_annotator')],
+            },
         ),
         migrations.CreateModel(
             name='GuidelineDraft',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ID,
                 ('body', models.TextField(help_text='Markdown')),
                 ('levels', models.JSONField(help_text='The one-line meaning of each grade, 0 first.')),
                 ('changes', models.TextField(blank=True)),
@@ -213,34 +227,35 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='GuidelineDraftExample',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ID,
                 ('grade', models.PositiveSmallIntegerField()),
                 ('query_text', models.TextField()),
                 ('draft', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='examples', to='judging.guidelinedraft')),
                 ('moment', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='annotation.moment')),
             ],
-            options={
-                'ordering': ['-grade'],
-            },
+            options={'ordering': ['-grade'], 'constraints': [
+                models.UniqueConstraint(fields=('draft', 'grade'), name='guideline_draft_example_once_per_grade'),
+                models.CheckConstraint(condition=models.Q(('grade__range', (0, 4))), name='guideline_draft_example_grade_from_0_to_4'),
+            ]},
         ),
         migrations.CreateModel(
             name='GuidelineExample',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ID,
                 ('grade', models.PositiveSmallIntegerField()),
                 ('query_text', models.TextField()),
                 ('guideline', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='examples', to='judging.guideline')),
                 ('moment', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='annotation.moment')),
             ],
-            options={
-                'ordering': ['-grade'],
-            },
+            options={'ordering': ['-grade'], 'constraints': [
+                models.UniqueConstraint(fields=('guideline', 'grade'), name='guideline_example_once_per_grade'),
+                models.CheckConstraint(condition=models.Q(('grade__range', (0, 4))), name='guideline_example_grade_from_0_to_4'),
+            ]},
         ),
         migrations.CreateModel(
             name='HoursCorrection',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                *ID_AND_UUID,
                 ('day', models.DateField()),
                 ('seconds', models.IntegerField()),
                 ('reason', models.CharField(max_length=1000)),
@@ -250,14 +265,14 @@ class Migration(migrations.Migration):
                 ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='hours_corrections', to='accounts.project')),
             ],
             options={
+                'constraints': [models.CheckConstraint(condition=models.Q(models.Q(('seconds', 0), _negated=True), models.Q(('reason', ''), _negated=True)), name='hours_correction_says_what_and_why')],
                 'ordering': ['id'],
             },
         ),
         migrations.CreateModel(
             name='Invitation',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                *ID_AND_UUID,
                 ('role', models.CharField(choices=[('annotator', 'Annotator'), ('lead', 'Lead'), ('admin', 'Admin'), ('participant', 'Participant')], default='annotator', max_length=20)),
                 ('digest', models.CharField(help_text='SHA-256 of the secret, in hexadecimal.', max_length=64, unique=True)),
                 ('mail', models.CharField(blank=True, choices=[('', 'None'), ('waiting', 'Waiting'), ('sent', 'Sent'), ('failed', 'Failed')], default='', max_length=7)),
@@ -267,53 +282,20 @@ class Migration(migrations.Migration):
                 ('revoked_at', models.DateTimeField(null=True)),
                 ('accepted_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('identity', models.ForeignKey(help_text='Whom it was mailed to, if anybody.', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='invitations', to='accounts.identity')),
+                ('identity', models.ForeignKey(help_text='The recipient, where it goes by e-mail.', null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='invitations', to='accounts.identity')),
                 ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='invitations', to='accounts.project')),
             ],
-            options={
-                'ordering': ['-id'],
-            },
-        ),
-        migrations.CreateModel(
-            name='Judgment',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, help_text='The key of the form that gave it.', unique=True)),
-                ('occurrence', models.PositiveSmallIntegerField(default=0, help_text='Above 0 where a file names a person again.')),
-                ('round', models.PositiveSmallIntegerField()),
-                ('seat', models.PositiveSmallIntegerField()),
-                ('grade', models.PositiveSmallIntegerField()),
-                ('revision', models.PositiveSmallIntegerField(default=0, help_text='How often the grade was changed.')),
-                ('position', models.PositiveSmallIntegerField(help_text='Place in the order shown, from 1.', null=True)),
-                ('previous_grade', models.PositiveSmallIntegerField(help_text='What the annotator gave just before.', null=True)),
-                ('comment', models.TextField(blank=True)),
-                ('active_ms', models.PositiveIntegerField(help_text='From pair shown to grade sent, changes included.', null=True)),
-                ('source', models.CharField(choices=[('person', 'Person'), ('simulated', 'Simulated'), ('imported', 'Imported')], max_length=9)),
-                ('origin', models.CharField(blank=True, choices=[('person', 'Person'), ('simulated', 'Simulated'), ('imported', 'Imported')], db_default='', default='', help_text='What the imported release says.', max_length=9)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('annotator', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='judgments', to=settings.AUTH_USER_MODEL)),
-                ('assignment', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='judgments', to='judging.assignment')),
-                ('guideline', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='judging.guideline')),
-            ],
-        ),
-        migrations.CreateModel(
-            name='JudgmentChange',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
-                ('from_grade', models.PositiveSmallIntegerField()),
-                ('to_grade', models.PositiveSmallIntegerField()),
-                ('changed_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('judgment', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='changes', to='judging.judgment')),
-            ],
-            options={
-                'ordering': ['id'],
-            },
+            options={'ordering': ['-id'], 'constraints': [
+                models.CheckConstraint(condition=models.Q(('digest__regex', '^[0-9a-f]{64}$')), name='invitation_is_kept_as_digest'),
+                models.CheckConstraint(condition=models.Q(models.Q(('accepted_at__isnull', True), ('accepted_by__isnull', True)), models.Q(('accepted_at__isnull', False), ('accepted_by__isnull', False), ('revoked_at__isnull', True)), _connector='OR'), name='invitation_accepted_by_somebody'),
+                models.CheckConstraint(condition=models.Q(('mail__in', ['', 'waiting', 'sent', 'failed'])), name='invitation_mail_is_known'),
+                models.CheckConstraint(condition=models.Q(('expires_at__gt', models.F('created_at'))), name='invitation_lasts'),
+            ]},
         ),
         migrations.CreateModel(
             name='JudgmentDay',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ID,
                 ('day', models.DateField()),
                 ('judgments', models.PositiveIntegerField()),
                 ('second_round', models.PositiveIntegerField(help_text='Of these, in second rounds.')),
@@ -322,12 +304,14 @@ class Migration(migrations.Migration):
                 ('annotator', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('project', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounts.project')),
             ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('project', 'annotator', 'day'), name='judgment_day_once_per_annotator')],
+            },
         ),
         migrations.CreateModel(
             name='JudgmentImport',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                *ID_AND_UUID,
                 ('skip_bad', models.BooleanField(default=False, help_text='Import the rest of a file with bad lines.')),
                 ('file', models.FileField(blank=True, max_length=255, upload_to=core.uploads.import_path)),
                 ('file_name', models.CharField(max_length=200)),
@@ -342,14 +326,20 @@ class Migration(migrations.Migration):
                 ('project_name', models.CharField(max_length=200)),
                 ('mapping', models.JSONField()),
                 ('owner', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='judgment_imports', to=settings.AUTH_USER_MODEL)),
-                ('project', models.ForeignKey(help_text='What became of it, once it is done.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='accounts.project')),
+                ('project', models.ForeignKey(help_text='The project made of it, once it is done.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='accounts.project')),
             ],
+            options={'constraints': [
+                models.UniqueConstraint(condition=models.Q(('state__in', ['checking', 'importing'])), fields=('owner',), name='judgment_import_one_at_work_per_owner'),
+                models.CheckConstraint(condition=models.Q(('state__in', ['checking', 'checked', 'importing', 'done', 'failed', 'discarded'])), name='judgment_import_state_is_known'),
+                models.CheckConstraint(condition=models.Q(models.Q(('state__in', ['checking', 'checked', 'importing']), _negated=True), models.Q(('file', ''), _negated=True), _connector='OR'), name='judgment_import_waiting_has_its_file'),
+                models.CheckConstraint(condition=models.Q(models.Q(('state', 'failed'), _negated=True), models.Q(('error', ''), _negated=True), _connector='OR'), name='judgment_import_failed_says_why'),
+                models.CheckConstraint(condition=models.Q(('bytes_read__lte', models.F('bytes_total'))), name='judgment_import_read_within_total'),
+            ]},
         ),
         migrations.CreateModel(
             name='Pair',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                *ID_AND_UUID,
                 ('source_id', models.PositiveBigIntegerField(help_text='pair_id of an imported file', null=True)),
                 ('state', models.CharField(choices=[('open', 'Open'), ('escalated', 'Escalated'), ('settled', 'Settled'), ('dropped', 'Dropped'), ('withdrawn', 'Withdrawn')], default='open', max_length=9)),
                 ('relevance', models.PositiveSmallIntegerField(null=True)),
@@ -358,19 +348,57 @@ class Migration(migrations.Migration):
                 ('batch', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='pairs', to='judging.batch')),
                 ('candidate', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='pair', to='annotation.candidate')),
             ],
+            options={
+                'constraints': [
+                    models.CheckConstraint(condition=models.Q(models.Q(('relevance__isnull', False), ('relevance__range', (0, 4)), ('state', 'settled')), models.Q(models.Q(('state', 'settled'), _negated=True), ('relevance__isnull', True)), _connector='OR'), name='pair_settled_has_its_relevance'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('state__in', ['dropped', 'withdrawn']), models.Q(('reason', ''), _negated=True)), models.Q(models.Q(('state__in', ['dropped', 'withdrawn']), _negated=True), ('reason', '')), _connector='OR'), name='pair_out_says_why'),
+                ],
+                'indexes': [models.Index(condition=models.Q(('state__in', ['dropped', 'withdrawn'])), fields=['state', 'batch'], name='pair_that_is_out')],
+            },
+        ),
+        migrations.CreateModel(
+            name='Flag',
+            fields=[
+                *ID_AND_UUID,
+                ('reason', models.CharField(choices=[('broken', 'The clip is broken'), ('unreadable', 'The query cannot be understood'), ('offensive', 'Offensive or disturbing')], max_length=10)),
+                ('comment', models.TextField(blank=True)),
+                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
+                ('withdrawn_at', models.DateTimeField(help_text='When the annotator took it back.', null=True)),
+                ('annotator', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='flags', to=settings.AUTH_USER_MODEL)),
+                ('assignment', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='flags', to='judging.assignment')),
+                ('pair', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='flags', to='judging.pair')),
+            ],
+            options={'constraints': [
+                models.UniqueConstraint(condition=models.Q(('withdrawn_at__isnull', True)), fields=('pair', 'annotator'), name='flag_once_per_pair_and_annotator'),
+                models.CheckConstraint(condition=models.Q(('reason__in', ['broken', 'unreadable', 'offensive'])), name='flag_says_why'),
+            ]},
+        ),
+        migrations.CreateModel(
+            name='FlagAnswer',
+            fields=[
+                ID,
+                ('kind', models.CharField(choices=[('recut', 'the clip was cut anew'), ('bounds', "the moment's bounds were put right"), ('withdrawn', 'the pair was withdrawn'), ('dismissed', 'dismissed')], max_length=9)),
+                ('words', models.CharField(blank=True, max_length=1000)),
+                ('answered_at', models.DateTimeField(auto_now_add=True)),
+                ('answered_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('flag', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='answer', to='judging.flag')),
+            ],
+            options={'constraints': [
+                models.CheckConstraint(condition=models.Q(('kind__in', ['recut', 'bounds', 'withdrawn', 'dismissed'])), name='flag_answer_is_known'),
+                models.CheckConstraint(condition=models.Q(('kind__in', ['recut', 'bounds']), models.Q(('words', ''), _negated=True), _connector='OR'), name='flag_answer_says_why'),
+            ]},
         ),
         migrations.CreateModel(
             name='KnownPair',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                *ID_AND_UUID,
                 ('rank', models.PositiveSmallIntegerField(null=True)),
                 ('source', models.CharField(choices=[('exam', 'Exam'), ('settled', 'Settled'), ('lead', 'Lead')], max_length=7)),
                 ('truth', models.DecimalField(decimal_places=1, help_text='0 to 4 in halves.', max_digits=2, null=True)),
                 ('anchor', models.PositiveSmallIntegerField(help_text="The lead's own grade, given before anybody hands in; compared with, never part of truth.", null=True)),
-                ('explanation', models.TextField(blank=True, help_text='Why this grade; shown to who graded otherwise.')),
-                ('tutorial_position', models.PositiveSmallIntegerField(help_text='Place in the tutorial, from 1.', null=True)),
-                ('is_retired', models.BooleanField(default=False, help_text='A lead found it unfit; nobody is asked it again.')),
+                ('explanation', models.TextField(blank=True, help_text='Why this grade; shown to people who graded otherwise.')),
+                ('tutorial_position', models.PositiveSmallIntegerField(help_text='Position in the tutorial, from 1.', null=True)),
+                ('is_retired', models.BooleanField(default=False, help_text='Taken out by a lead; not asked again.')),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('exam', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='known_pairs', to='judging.exam')),
                 ('moment', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='known_pairs', to='annotation.moment')),
@@ -378,22 +406,18 @@ class Migration(migrations.Migration):
                 ('query', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='known_pairs', to='annotation.query')),
                 ('pair', models.OneToOneField(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='known_pair', to='judging.pair')),
             ],
-        ),
-        migrations.AddField(
-            model_name='judgment',
-            name='pair',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='judgments', to='judging.pair'),
-        ),
-        migrations.AddField(
-            model_name='flag',
-            name='pair',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='flags', to='judging.pair'),
+            options={'constraints': [
+                models.UniqueConstraint(fields=('project', 'query', 'moment'), name='known_pair_once_per_project'),
+                models.CheckConstraint(condition=models.Q(('truth__isnull', True), ('truth__in', [Decimal('0'), Decimal('0.5'), Decimal('1'), Decimal('1.5'), Decimal('2'), Decimal('2.5'), Decimal('3'), Decimal('3.5'), Decimal('4')]), _connector='OR'), name='known_pair_truth_is_a_median'),
+                models.CheckConstraint(condition=models.Q(models.Q(('exam__isnull', False), ('pair__isnull', True), ('source', 'exam')), models.Q(('exam__isnull', True), ('pair__isnull', False), ('source', 'settled'), ('truth__isnull', False)), models.Q(('exam__isnull', True), ('pair__isnull', True), ('source', 'lead')), _connector='OR'), name='known_pair_says_where_its_truth_is_from'),
+                models.CheckConstraint(condition=models.Q(('tutorial_position__isnull', True), models.Q(('source', 'lead'), ('truth__isnull', False)), _connector='OR'), name='known_pair_of_the_tutorial_has_its_truth'),
+                models.CheckConstraint(condition=models.Q(('anchor__isnull', True), models.Q(('anchor__range', (0, 4)), ('source', 'exam')), _connector='OR'), name='known_pair_anchor_is_a_grade_in_an_exam'),
+            ]},
         ),
         migrations.CreateModel(
             name='PayRate',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                *ID_AND_UUID,
                 ('rate', models.DecimalField(decimal_places=2, max_digits=8)),
                 ('currency', models.CharField(max_length=3)),
                 ('from_day', models.DateField()),
@@ -403,65 +427,120 @@ class Migration(migrations.Migration):
                 ('set_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
             options={
+                'constraints': [models.CheckConstraint(condition=models.Q(('currency__regex', '^[A-Z]{3}$'), ('rate__gte', 0)), name='pay_rate_is_an_amount')],
                 'ordering': ['id'],
             },
         ),
         migrations.CreateModel(
             name='Policy',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ID,
                 ('version', models.PositiveIntegerField()),
                 ('lease_minutes', models.PositiveSmallIntegerField(default=20)),
-                ('break_minutes', models.PositiveSmallIntegerField(default=25, help_text='Suggest a break after so long; 0: never.')),
-                ('extend_from_mean', models.FloatField(default=2.0, help_text='Suggest a second batch from this mean of the last five.')),
+                ('break_minutes', models.PositiveSmallIntegerField(default=25)),
+                ('extend_from_mean', models.FloatField(default=2.0)),
                 ('extend_automatically', models.BooleanField(default=False)),
-                ('gate_is_open', models.BooleanField(default=False, help_text='Candidates pass a multiple-choice test first.')),
+                ('gate_is_open', models.BooleanField(default=False)),
                 ('gate_questions', models.PositiveSmallIntegerField(default=12)),
-                ('gate_passing', models.PositiveSmallIntegerField(default=9, help_text='Right answers needed.')),
+                ('gate_passing', models.PositiveSmallIntegerField(default=9)),
                 ('gate_attempts', models.PositiveSmallIntegerField(default=3)),
                 ('exam_weights', models.CharField(choices=[('unweighted', 'Unweighted'), ('linear', 'Linear'), ('quadratic', 'Quadratic')], default='quadratic', max_length=10)),
-                ('exam_kappa', models.FloatField(default=0.4, help_text='Least kappa of first grades against the truth.')),
-                ('exam_kappa_low', models.FloatField(db_default=-1.0, default=-1.0, help_text='Least lower bound of the 95 % interval of that kappa; -1 asks for nothing.')),
-                ('exam_bias', models.FloatField(db_default=4.0, default=0.6, help_text='Most that first grades may be above or below the truth on average; 4 asks for nothing.')),
-                ('exam_levels', models.PositiveSmallIntegerField(db_default=1, default=3, help_text='Levels of the truth that first grades tell apart; 1 asks for nothing.')),
+                ('exam_kappa', models.FloatField(default=0.4)),
+                ('exam_kappa_low', models.FloatField(db_default=-1.0, default=-1.0)),
+                ('exam_bias', models.FloatField(db_default=4.0, default=0.6)),
+                ('exam_levels', models.PositiveSmallIntegerField(db_default=1, default=3)),
                 ('exam_attempts', models.PositiveSmallIntegerField(default=2)),
-                ('warm_up', models.BooleanField(default=False, help_text='Five pairs over all levels before a session.')),
-                ('warm_up_hours', models.PositiveSmallIntegerField(default=8, help_text='A session ends after so long without a grade.')),
-                ('gold_percent', models.PositiveSmallIntegerField(default=0, help_text='Of all pairs shown; 0: none.')),
-                ('pay_rate', models.DecimalField(decimal_places=2, default=Decimal('14.00'), help_text='Per hour.', max_digits=8)),
-                ('pay_currency', models.CharField(default='SGD', help_text='ISO 4217', max_length=3)),
-                ('pay_cap_s', models.PositiveSmallIntegerField(default=120, help_text='Most seconds paid for one judgment.')),
-                ('pays_training', models.BooleanField(default=True, help_text='Tutorial, exam and warm-up count as hours.')),
-                ('time_zone', models.CharField(default='UTC', help_text='Days and weeks begin by it.', max_length=64)),
-                ('alert_from', models.PositiveSmallIntegerField(default=50, help_text='Judgments before anything is raised.')),
-                ('alert_kappa', models.FloatField(default=0.3, help_text='Raise when quadratic kappa against relevance, or the mean with partners, is below.')),
-                ('alert_bias', models.FloatField(default=0.75, help_text='Raise when the mean bias is above, up or down.')),
-                ('alert_gold', models.FloatField(default=0.25, help_text='Raise when this share of gold grades is misaligned.')),
-                ('alert_fast_s', models.FloatField(default=2.0, help_text='A judgment in less time is too fast.')),
-                ('alert_fast_streak', models.PositiveSmallIntegerField(default=10, help_text='Too fast so often in a row.')),
-                ('alert_run', models.PositiveSmallIntegerField(default=25, help_text='The same grade so often in a row.')),
+                ('warm_up', models.BooleanField(default=False)),
+                ('warm_up_hours', models.PositiveSmallIntegerField(default=8)),
+                ('gold_percent', models.PositiveSmallIntegerField(default=0)),
+                ('pay_rate', models.DecimalField(decimal_places=2, default=Decimal('14.00'), max_digits=8)),
+                ('pay_currency', models.CharField(default='SGD', max_length=3)),
+                ('pay_cap_s', models.PositiveSmallIntegerField(default=120)),
+                ('pays_training', models.BooleanField(default=True)),
+                ('time_zone', models.CharField(default='UTC', max_length=64)),
+                ('alert_from', models.PositiveSmallIntegerField(default=50)),
+                ('alert_kappa', models.FloatField(default=0.3)),
+                ('alert_bias', models.FloatField(default=0.75)),
+                ('alert_gold', models.FloatField(default=0.25)),
+                ('alert_fast_s', models.FloatField(default=2.0)),
+                ('alert_fast_streak', models.PositiveSmallIntegerField(default=10)),
+                ('alert_run', models.PositiveSmallIntegerField(default=25)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='policies', to='accounts.project')),
             ],
+            options={'verbose_name_plural': 'policies', 'constraints': [
+                models.UniqueConstraint(fields=('project', 'version'), name='policy_version_once_per_project'),
+                models.CheckConstraint(condition=models.Q(('lease_minutes__gte', 1)), name='policy_lease_lasts', violation_error_message='A lease lasts a minute at least.'),
+                models.CheckConstraint(condition=models.Q(('extend_from_mean__range', (0, 4))), name='policy_mean_is_a_relevance', violation_error_message='The mean to extend from is a relevance: 0 to 4.'),
+                models.CheckConstraint(condition=models.Q(('gate_attempts__gte', 1), ('gate_passing__lte', models.F('gate_questions')), ('gate_questions__gte', 1)), name='policy_gate_can_be_passed', violation_error_message='The gate asks at least one question, needs no more right answers than it asks, and allows an attempt.'),
+                models.CheckConstraint(condition=models.Q(('exam_attempts__gte', 1), ('exam_kappa__range', (-1, 1)), ('exam_weights__in', ['unweighted', 'linear', 'quadratic'])), name='policy_exam_can_be_passed', violation_error_message='The least kappa lies between -1 and 1, and the exam allows an attempt.'),
+                models.CheckConstraint(condition=models.Q(('exam_bias__range', (0, 4)), ('exam_kappa_low__range', (-1, 1)), ('exam_levels__range', (1, 5))), name='policy_exam_conditions_are_bounds', violation_error_message='The least lower bound lies between -1 and 1, the bias between 0 and 4, and the levels told apart between 1 and 5.'),
+                models.CheckConstraint(condition=models.Q(('gold_percent__lte', 50)), name='policy_gold_is_the_lesser_part', violation_error_message='At most half of the pairs shown can be gold.'),
+                models.CheckConstraint(condition=models.Q(('pay_cap_s__gte', 1), ('pay_currency__regex', '^[A-Z]{3}$'), ('pay_rate__gte', 0)), name='policy_pay_is_an_amount', violation_error_message='A rate is not negative, its currency has three capital letters, and the cap is a second at least.'),
+                models.CheckConstraint(condition=models.Q(('alert_bias__gte', 0), ('alert_fast_s__gte', 0), ('alert_gold__range', (0, 1)), ('alert_kappa__range', (-1, 1)), ('alert_fast_streak__gte', 2), ('alert_run__gte', 2)), name='policy_alerts_are_thresholds', violation_error_message='Alerts: kappa lies between -1 and 1, the share of gold between 0 and 1, bias and seconds are not negative, and a streak or run is two at least.'),
+            ]},
+        ),
+        migrations.CreateModel(
+            name='Judgment',
+            fields=[
+                ID,
+                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, help_text='The key of the form that sent it.', unique=True)),
+                ('occurrence', models.PositiveSmallIntegerField(default=0, help_text='Above 0 where a file names a person again.')),
+                ('round', models.PositiveSmallIntegerField()),
+                ('seat', models.PositiveSmallIntegerField()),
+                ('grade', models.PositiveSmallIntegerField()),
+                ('revision', models.PositiveSmallIntegerField(default=0, help_text='How often the grade was changed.')),
+                ('position', models.PositiveSmallIntegerField(help_text='Position in the order shown, from 1.', null=True)),
+                ('previous_grade', models.PositiveSmallIntegerField(help_text="The annotator's grade just before.", null=True)),
+                ('comment', models.TextField(blank=True)),
+                ('active_ms', models.PositiveIntegerField(help_text='From pair shown to grade sent, changes included.', null=True)),
+                ('source', models.CharField(choices=[('person', 'Person'), ('simulated', 'Simulated'), ('imported', 'Imported')], max_length=9)),
+                ('origin', models.CharField(blank=True, choices=[('person', 'Person'), ('simulated', 'Simulated'), ('imported', 'Imported')], db_default='', default='', help_text='The source that the imported release states.', max_length=9)),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('annotator', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='judgments', to=settings.AUTH_USER_MODEL)),
+                ('assignment', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='judgments', to='judging.assignment')),
+                ('guideline', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='judging.guideline')),
+                ('pair', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='judgments', to='judging.pair')),
+                ('policy', models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='judging.policy')),
+            ],
             options={
-                'verbose_name_plural': 'policies',
+                'constraints': [
+                    models.UniqueConstraint(fields=('pair', 'annotator', 'occurrence'), name='judgment_once_per_pair_and_annotator', violation_error_message='You have already judged this pair.'),
+                    models.UniqueConstraint(fields=('pair', 'round', 'seat'), name='judgment_two_per_pair_and_round'),
+                    models.CheckConstraint(condition=models.Q(('grade__range', (0, 4))), name='judgment_grade_from_0_to_4'),
+                    models.CheckConstraint(condition=models.Q(('seat__in', (1, 2))), name='judgment_seat_is_1_or_2'),
+                    models.CheckConstraint(condition=models.Q(('round__in', [1, 2])), name='judgment_round_is_1_or_2'),
+                    models.CheckConstraint(condition=models.Q(models.Q(('assignment__isnull', True), ('source', 'imported')), models.Q(models.Q(('source', 'imported'), _negated=True), ('assignment__isnull', False), ('guideline__isnull', False), ('occurrence', 0), ('policy__isnull', False), ('position__gte', 1), ('position__isnull', False)), _connector='OR'), name='judgment_given_under_an_assignment_unless_imported'),
+                    models.CheckConstraint(condition=models.Q(('origin', ''), models.Q(('origin__in', ['person', 'simulated']), ('source', 'imported')), _connector='OR'), name='judgment_origin_of_the_imported'),
+                    models.CheckConstraint(condition=models.Q(('previous_grade__isnull', True), ('previous_grade__range', (0, 4)), _connector='OR'), name='judgment_previous_grade_from_0_to_4'),
+                ],
+                'indexes': [models.Index(fields=['annotator', 'created_at'], name='judgment_by_annotator_and_day')],
             },
         ),
-        migrations.AddField(
-            model_name='judgment',
-            name='policy',
-            field=models.ForeignKey(db_index=False, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='judging.policy'),
+        migrations.CreateModel(
+            name='JudgmentChange',
+            fields=[
+                *ID_AND_UUID,
+                ('from_grade', models.PositiveSmallIntegerField()),
+                ('to_grade', models.PositiveSmallIntegerField()),
+                ('changed_at', models.DateTimeField(default=django.utils.timezone.now)),
+                ('judgment', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='changes', to='judging.judgment')),
+            ],
+            options={
+                'constraints': [models.CheckConstraint(condition=models.Q(('from_grade__range', (0, 4)), ('to_grade__range', (0, 4)), models.Q(('from_grade', models.F('to_grade')), _negated=True)), name='judgment_change_is_one')],
+                'ordering': ['id'],
+            },
         ),
         migrations.CreateModel(
             name='GoldGrade',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, help_text='The key of the form that gave it.', unique=True)),
+                ID,
+                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, help_text='The key of the form that sent it.', unique=True)),
                 ('grade', models.PositiveSmallIntegerField()),
                 ('truth', models.PositiveSmallIntegerField(help_text="The pair's relevance when it was asked; null where it is asked for company only.", null=True)),
                 ('revision', models.PositiveSmallIntegerField(default=0)),
-                ('history', models.JSONField(default=list, help_text='Each form that spoke: its key, grade and time.')),
+                ('history', models.JSONField(default=list, help_text='Each form that was sent: its key, grade and time.')),
                 ('position', models.PositiveSmallIntegerField()),
                 ('comment', models.TextField(blank=True)),
                 ('active_ms', models.PositiveIntegerField(null=True)),
@@ -473,16 +552,22 @@ class Migration(migrations.Migration):
                 ('pair', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='gold_grades', to='judging.pair')),
                 ('policy', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='judging.policy')),
             ],
+            options={
+                'constraints': [
+                    models.UniqueConstraint(fields=('pair', 'annotator'), name='gold_grade_once_per_pair_and_annotator'),
+                    models.CheckConstraint(condition=models.Q(('grade__range', (0, 4)), models.Q(('truth__isnull', True), ('truth__range', (0, 4)), _connector='OR')), name='gold_grade_from_0_to_4'),
+                ],
+                'indexes': [models.Index(fields=['annotator', 'created_at'], name='gold_by_annotator_and_day')],
+            },
         ),
         migrations.CreateModel(
             name='QualityAlert',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                *ID_AND_UUID,
                 ('kind', models.CharField(choices=[('kappa', 'Low agreement with settled relevance or with partners'), ('bias', 'Grades higher or lower than others'), ('gold', 'Misaligned on pairs of known truth'), ('fast', 'Many judgments in very little time'), ('run', 'A long run of one grade')], max_length=5)),
                 ('value', models.FloatField()),
                 ('threshold', models.FloatField()),
-                ('judgments', models.PositiveIntegerField(help_text='Given by the annotator when it was raised.')),
+                ('judgments', models.PositiveIntegerField(help_text="The annotator's judgments when it was raised.")),
                 ('raised_at', models.DateTimeField(auto_now_add=True)),
                 ('seen_at', models.DateTimeField(null=True)),
                 ('note', models.CharField(blank=True, max_length=1000)),
@@ -490,14 +575,15 @@ class Migration(migrations.Migration):
                 ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='quality_alerts', to='accounts.project')),
                 ('seen_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
-            options={
-                'ordering': ['-id'],
-            },
+            options={'ordering': ['-id'], 'constraints': [
+                models.UniqueConstraint(condition=models.Q(('seen_at__isnull', True)), fields=('project', 'annotator', 'kind'), name='quality_alert_one_unseen_of_a_kind'),
+                models.CheckConstraint(condition=models.Q(models.Q(('seen_at__isnull', True), ('seen_by__isnull', True)), models.Q(('seen_at__isnull', False), ('seen_by__isnull', False)), _connector='OR'), name='quality_alert_seen_by_somebody'),
+            ]},
         ),
         migrations.CreateModel(
             name='QualityReport',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ID,
                 ('data', models.JSONField()),
                 ('last_judgment', models.BigIntegerField(default=0, help_text='The newest judgment that it counts.')),
                 ('computed_at', models.DateTimeField()),
@@ -507,8 +593,8 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Recut',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('start_s', models.FloatField(help_text='Null: as it is.', null=True)),
+                ID,
+                ('start_s', models.FloatField(help_text='Null: unchanged.', null=True)),
                 ('end_s', models.FloatField(null=True)),
                 ('state', models.CharField(choices=[('waiting', 'Waiting'), ('done', 'Done'), ('failed', 'Failed')], default='waiting', max_length=7)),
                 ('error', models.CharField(blank=True, max_length=300)),
@@ -516,17 +602,19 @@ class Migration(migrations.Migration):
                 ('ended_at', models.DateTimeField(null=True)),
                 ('asked_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('moment', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='recuts', to='annotation.moment')),
-                ('pair', models.ForeignKey(help_text='Where the lead saw it.', on_delete=django.db.models.deletion.PROTECT, related_name='recuts', to='judging.pair')),
+                ('pair', models.ForeignKey(help_text='Where the lead asked for it.', on_delete=django.db.models.deletion.PROTECT, related_name='recuts', to='judging.pair')),
             ],
-            options={
-                'ordering': ['id'],
-            },
+            options={'ordering': ['id'], 'constraints': [
+                models.UniqueConstraint(condition=models.Q(('state', 'waiting')), fields=('moment',), name='recut_waits_once_per_moment', violation_error_message='This clip is being cut already.'),
+                models.CheckConstraint(condition=models.Q(models.Q(('end_s__isnull', True), ('start_s__isnull', True)), models.Q(('end_s__isnull', False), ('start_s__gte', 0), ('start_s__isnull', False), ('start_s__lt', models.F('end_s'))), _connector='OR'), name='recut_names_both_bounds_or_none'),
+                models.CheckConstraint(condition=models.Q(models.Q(('ended_at__isnull', True), ('state', 'waiting')), models.Q(models.Q(('state', 'waiting'), _negated=True), ('ended_at__isnull', False)), _connector='OR'), name='recut_ended_has_its_time'),
+                models.CheckConstraint(condition=models.Q(models.Q(('state', 'failed'), _negated=True), models.Q(('error', ''), _negated=True), _connector='OR'), name='recut_failed_says_why'),
+            ]},
         ),
         migrations.CreateModel(
             name='Release',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                *ID_AND_UUID,
                 ('version', models.PositiveIntegerField()),
                 ('state', models.CharField(choices=[('preparing', 'Preparing'), ('ready', 'Ready'), ('failed', 'Failed')], default='preparing', max_length=9)),
                 ('step', models.CharField(choices=[('judged', 'Writing judged queries'), ('corpus', 'Writing videos and moments'), ('training', 'Ranking training queries'), ('judgments', 'Writing judgments'), ('packing', 'Packing the archive')], default='judged', max_length=9)),
@@ -535,9 +623,9 @@ class Migration(migrations.Migration):
                 ('moved_at', models.DateTimeField(default=django.utils.timezone.now, help_text='When its progress was last written.')),
                 ('archive', models.FileField(blank=True, max_length=255, upload_to=judging.releases.models.archive_path)),
                 ('archive_bytes', models.PositiveBigIntegerField(default=0)),
-                ('archive_sha256', models.CharField(blank=True, help_text='Empty before it was kept.', max_length=64)),
+                ('archive_sha256', models.CharField(blank=True, help_text='Empty for archives older than this field.', max_length=64)),
                 ('content_sha256', models.CharField(blank=True, help_text='Of all files that name neither the release nor a time.', max_length=64)),
-                ('includes_pilot', models.BooleanField(default=False, help_text='Try-outs of the guideline, too.')),
+                ('includes_pilot', models.BooleanField(default=False, help_text='Whether pilots are included.')),
                 ('is_anonymised', models.BooleanField(db_default=False, default=False, help_text='Annotators have numbers of this release alone, drawn at random.')),
                 ('is_partial', models.BooleanField(default=False, help_text='Queries to judge are missing.')),
                 ('manifest', models.JSONField(default=dict)),
@@ -547,14 +635,17 @@ class Migration(migrations.Migration):
                 ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='releases', to='accounts.project')),
             ],
-            options={
-                'ordering': ['-version'],
-            },
+            options={'ordering': ['-version'], 'constraints': [
+                models.UniqueConstraint(fields=('project', 'version'), name='release_version_once_per_project'),
+                models.CheckConstraint(condition=models.Q(models.Q(('state', 'ready'), _negated=True), models.Q(('archive', ''), _negated=True), _connector='OR'), name='release_ready_has_its_archive'),
+                models.CheckConstraint(condition=models.Q(models.Q(('state', 'failed'), _negated=True), models.Q(('error', ''), _negated=True), _connector='OR'), name='release_failed_says_why'),
+                models.CheckConstraint(condition=models.Q(('done__lte', models.F('total'))), name='release_done_within_total'),
+            ]},
         ),
         migrations.CreateModel(
             name='ReleaseComparison',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ID,
                 ('state', models.CharField(choices=[('working', 'Working'), ('ready', 'Ready'), ('failed', 'Failed')], default='working', max_length=7)),
                 ('counts', models.JSONField(default=dict)),
                 ('error', models.TextField(blank=True)),
@@ -562,15 +653,20 @@ class Migration(migrations.Migration):
                 ('after', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='comparisons', to='judging.release')),
                 ('before', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='judging.release')),
             ],
+            options={'constraints': [
+                models.UniqueConstraint(fields=('before', 'after'), name='comparison_once_per_two_releases'),
+                models.CheckConstraint(condition=models.Q(('before', models.F('after')), _negated=True), name='comparison_of_two_releases'),
+                models.CheckConstraint(condition=models.Q(models.Q(('state', 'failed'), _negated=True), models.Q(('error', ''), _negated=True), _connector='OR'), name='comparison_failed_says_why'),
+            ]},
         ),
         migrations.CreateModel(
             name='ReleaseChange',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ID,
                 ('number', models.PositiveIntegerField(help_text='Among all changes, by query and rank.')),
                 ('number_of_kind', models.PositiveIntegerField()),
                 ('kind', models.CharField(max_length=7)),
-                ('query_id', models.BigIntegerField(help_text='In files, as the pair.')),
+                ('query_id', models.BigIntegerField(help_text="The query's number in files; pair_id is the pair's.")),
                 ('query', models.TextField()),
                 ('pair_id', models.BigIntegerField()),
                 ('moment', models.TextField()),
@@ -579,14 +675,15 @@ class Migration(migrations.Migration):
                 ('after', models.CharField(max_length=9)),
                 ('comparison', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='changes', to='judging.releasecomparison')),
             ],
-            options={
-                'ordering': ['comparison', 'number'],
-            },
+            options={'ordering': ['comparison', 'number'], 'constraints': [
+                models.UniqueConstraint(fields=('comparison', 'number'), name='change_number_once_per_comparison'),
+                models.UniqueConstraint(fields=('comparison', 'kind', 'number_of_kind'), name='change_number_of_kind_once_per_comparison'),
+            ]},
         ),
         migrations.CreateModel(
             name='ReleaseWords',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ID,
                 ('title', models.CharField(blank=True, max_length=200)),
                 ('description', models.TextField(blank=True)),
                 ('motivation', models.TextField(blank=True)),
@@ -606,14 +703,12 @@ class Migration(migrations.Migration):
                 ('edited_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('project', models.OneToOneField(on_delete=django.db.models.deletion.PROTECT, related_name='release_words', to='accounts.project')),
             ],
-            options={
-                'verbose_name_plural': 'release words',
-            },
+            options={'verbose_name_plural': 'release words'},
         ),
         migrations.CreateModel(
             name='ReviewUndone',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ID,
                 ('decision', models.CharField(choices=[('extend', 'Extend'), ('close', 'Close')], max_length=6)),
                 ('suggestion', models.CharField(choices=[('extend', 'Extend'), ('close', 'Close')], max_length=6)),
                 ('reason', models.TextField(blank=True)),
@@ -627,8 +722,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Sitting',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                *ID_AND_UUID,
                 ('purpose', models.CharField(choices=[('tutorial', 'Tutorial'), ('exam', 'Exam'), ('warm-up', 'Warm Up')], max_length=8)),
                 ('seed', models.PositiveIntegerField(help_text='The order of the pairs follows from it.')),
                 ('known_ids', django.contrib.postgres.fields.ArrayField(base_field=models.BigIntegerField(), help_text='The pairs, in the order shown.', size=None)),
@@ -645,18 +739,24 @@ class Migration(migrations.Migration):
                 ('exam', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='sittings', to='judging.exam')),
                 ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='sittings', to='accounts.project')),
             ],
-            options={
-                'ordering': ['id'],
-            },
+            options={'ordering': ['id'], 'constraints': [
+                models.UniqueConstraint(condition=models.Q(('state__in', ['open', 'waiting', 'feedback'])), fields=('project', 'annotator', 'purpose'), name='sitting_one_at_a_time'),
+                models.CheckConstraint(condition=models.Q(models.Q(('exam__isnull', False), ('purpose', 'exam')), models.Q(models.Q(('purpose', 'exam'), _negated=True), ('exam__isnull', True)), _connector='OR'), name='sitting_of_an_exam_names_it'),
+                models.CheckConstraint(condition=models.Q(('known_ids__len__gt', 0)), name='sitting_asks_for_something'),
+                models.CheckConstraint(condition=models.Q(models.Q(('state__in', ['done', 'missed']), ('ended_at__isnull', False)), models.Q(models.Q(('state__in', ['done', 'missed']), _negated=True), ('ended_at__isnull', True)), _connector='OR'), name='sitting_ended_has_its_time'),
+                models.CheckConstraint(condition=models.Q(('missed_counts', False), models.Q(('purpose', 'exam'), ('state', 'missed')), _connector='OR'), name='sitting_counted_by_a_lead_was_missed'),
+                models.CheckConstraint(condition=models.Q(('left_out', False), models.Q(('purpose', 'exam'), ('state__in', ['feedback', 'done', 'missed'])), _connector='OR'), name='sitting_left_out_was_closed'),
+                models.CheckConstraint(condition=models.Q(('shown_before__isnull', True), models.Q(('purpose', 'exam'), ('shown_before__lte', models.F('known_ids__len'))), _connector='OR'), name='sitting_shown_before_is_a_part_of_it'),
+            ]},
         ),
         migrations.CreateModel(
             name='SittingGrade',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, help_text='The key of the form that gave it.', unique=True)),
+                ID,
+                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, help_text='The key of the form that sent it.', unique=True)),
                 ('attempt', models.PositiveSmallIntegerField(default=0)),
                 ('grade', models.PositiveSmallIntegerField()),
-                ('position', models.PositiveSmallIntegerField(help_text='Place in the order shown, from 1.')),
+                ('position', models.PositiveSmallIntegerField(help_text='Position in the order shown, from 1.')),
                 ('active_ms', models.PositiveIntegerField(help_text='From pair shown to grade sent.', null=True)),
                 ('source', models.CharField(choices=[('person', 'Person'), ('simulated', 'Simulated'), ('imported', 'Imported')], default='person', max_length=9)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
@@ -665,452 +765,23 @@ class Migration(migrations.Migration):
                 ('known_pair', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='grades', to='judging.knownpair')),
                 ('sitting', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='grades', to='judging.sitting')),
             ],
-            options={
-                'ordering': ['id'],
-            },
+            options={'ordering': ['id'], 'constraints': [
+                models.UniqueConstraint(fields=('sitting', 'known_pair', 'attempt'), name='sitting_grade_once_per_pair_and_attempt'),
+                models.UniqueConstraint(condition=models.Q(('attempt', 0)), fields=('annotator', 'known_pair'), name='sitting_grade_first_once_per_annotator', violation_error_message='You have graded this pair before.'),
+                models.CheckConstraint(condition=models.Q(('grade__range', (0, 4))), name='sitting_grade_from_0_to_4'),
+            ]},
         ),
         migrations.CreateModel(
             name='Tally',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ID,
                 ('what', models.CharField(help_text='pair:state:relevance or batch:number:state:round', max_length=40)),
                 ('n', models.IntegerField()),
                 ('project', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='accounts.project')),
             ],
             options={
+                'indexes': [models.Index(fields=['project', 'what'], name='tally_of_project')],
                 'verbose_name_plural': 'tallies',
             },
-        ),
-        migrations.AddIndex(
-            model_name='batch',
-            index=models.Index(condition=models.Q(('free_seats__gt', 0), ('is_paused', False), ('state', 'open')), fields=['project', '-priority', '-round', '-begun', 'id'], name='batch_to_be_taken'),
-        ),
-        migrations.AddIndex(
-            model_name='batch',
-            index=models.Index(condition=models.Q(('free_seats', 0), ('state', 'open')), fields=['id'], name='batch_no_seat_free'),
-        ),
-        migrations.AddIndex(
-            model_name='batch',
-            index=models.Index(condition=models.Q(('begun', True), ('state', 'open')), fields=['project'], name='batch_under_way'),
-        ),
-        migrations.AddIndex(
-            model_name='batch',
-            index=models.Index(condition=models.Q(('state', 'done')), fields=['project', 'number', 'done_at'], name='batch_done_by_project'),
-        ),
-        migrations.AddIndex(
-            model_name='batch',
-            index=models.Index(condition=models.Q(('awaits_review', True)), fields=['project', 'done_at', 'id'], name='batch_that_awaits_review'),
-        ),
-        migrations.AddConstraint(
-            model_name='batch',
-            constraint=models.UniqueConstraint(fields=('query', 'number'), name='batch_number_once_per_query'),
-        ),
-        migrations.AddConstraint(
-            model_name='batch',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('number__in', [1, 2]), ('pooling__isnull', True)), models.Q(('number__gte', 3), ('pooling__isnull', False)), _connector='OR'), name='batch_pooled_from_number_3'),
-        ),
-        migrations.AddConstraint(
-            model_name='batch',
-            constraint=models.CheckConstraint(condition=models.Q(('round__in', [1, 2])), name='batch_round_is_1_or_2'),
-        ),
-        migrations.AddConstraint(
-            model_name='batch',
-            constraint=models.CheckConstraint(condition=models.Q(('free_seats__range', (0, 2))), name='batch_has_two_seats_a_round'),
-        ),
-        migrations.AddConstraint(
-            model_name='batch',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('done_at__isnull', True), ('state', 'open')), models.Q(('done_at__isnull', False), ('state', 'done')), _connector='OR'), name='batch_done_has_its_time'),
-        ),
-        migrations.AddConstraint(
-            model_name='batch',
-            constraint=models.CheckConstraint(condition=models.Q(('awaits_review', False), models.Q(('number', 1), ('state', 'done')), _connector='OR'), name='batch_awaits_review_when_done'),
-        ),
-        migrations.AddIndex(
-            model_name='assignment',
-            index=models.Index(fields=['annotator', '-id'], name='assignment_by_annotator'),
-        ),
-        migrations.AddIndex(
-            model_name='assignment',
-            index=models.Index(condition=models.Q(('state__in', ['lapsed', 'open'])), fields=['state'], name='assignment_lapsed_or_open'),
-        ),
-        migrations.AddConstraint(
-            model_name='assignment',
-            constraint=models.UniqueConstraint(condition=models.Q(('state', 'open')), fields=('batch', 'round', 'seat'), name='assignment_one_holder_per_seat', violation_error_message='Somebody else has just taken this batch.'),
-        ),
-        migrations.AddConstraint(
-            model_name='assignment',
-            constraint=models.UniqueConstraint(condition=models.Q(('state', 'open')), fields=('project', 'annotator'), name='assignment_one_open_per_annotator'),
-        ),
-        migrations.AddConstraint(
-            model_name='assignment',
-            constraint=models.CheckConstraint(condition=models.Q(('seat__in', (1, 2))), name='assignment_seat_is_1_or_2'),
-        ),
-        migrations.AddConstraint(
-            model_name='assignment',
-            constraint=models.CheckConstraint(condition=models.Q(('round__in', [1, 2])), name='assignment_round_is_1_or_2'),
-        ),
-        migrations.AddConstraint(
-            model_name='assignment',
-            constraint=models.CheckConstraint(condition=models.Q(('pair_ids__len__gt', 0)), name='assignment_asks_for_something'),
-        ),
-        migrations.AddConstraint(
-            model_name='assignment',
-            constraint=models.CheckConstraint(condition=models.Q(('pair_ids__contains', models.F('gold_ids'))), name='assignment_gold_is_asked_for'),
-        ),
-        migrations.AddConstraint(
-            model_name='assignment',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('ended_at__isnull', True), ('state', 'open')), models.Q(models.Q(('state', 'open'), _negated=True), ('ended_at__isnull', False)), _connector='OR'), name='assignment_ended_has_its_time'),
-        ),
-        migrations.AddConstraint(
-            model_name='exam',
-            constraint=models.UniqueConstraint(fields=('project', 'number'), name='exam_number_once_per_project'),
-        ),
-        migrations.AddConstraint(
-            model_name='exam',
-            constraint=models.UniqueConstraint(condition=models.Q(('state__in', ['preparing', 'open'])), fields=('project',), name='exam_one_at_a_time', violation_error_message='Close the exam that is open first.'),
-        ),
-        migrations.AddConstraint(
-            model_name='exam',
-            constraint=models.CheckConstraint(condition=models.Q(('depth__gte', 1), ('queries__gte', 1)), name='exam_asks_for_something'),
-        ),
-        migrations.AddConstraint(
-            model_name='exam',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('closed_at__isnull', False), ('state', 'closed')), models.Q(models.Q(('state', 'closed'), _negated=True), ('closed_at__isnull', True)), _connector='OR'), name='exam_closed_has_its_time'),
-        ),
-        migrations.AddConstraint(
-            model_name='exam',
-            constraint=models.CheckConstraint(condition=models.Q(('truth_rule', 'median'), models.Q(('kind', 'cohort'), ('truth_rule', 'agreeing')), _connector='OR'), name='exam_truth_rule_is_of_a_cohort'),
-        ),
-        migrations.AddConstraint(
-            model_name='flaganswer',
-            constraint=models.CheckConstraint(condition=models.Q(('kind__in', ['recut', 'bounds', 'withdrawn', 'dismissed'])), name='flag_answer_is_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='flaganswer',
-            constraint=models.CheckConstraint(condition=models.Q(('kind__in', ['recut', 'bounds']), models.Q(('words', ''), _negated=True), _connector='OR'), name='flag_answer_says_why'),
-        ),
-        migrations.AddConstraint(
-            model_name='gateattempt',
-            constraint=models.UniqueConstraint(condition=models.Q(('answered_at__isnull', True)), fields=('project', 'annotator'), name='gate_attempt_one_at_a_time'),
-        ),
-        migrations.AddConstraint(
-            model_name='gateattempt',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('answered_at__isnull', True), ('score__isnull', True)), models.Q(('answered_at__isnull', False), ('score__isnull', False)), _connector='OR'), name='gate_attempt_answered_has_its_score'),
-        ),
-        migrations.AddConstraint(
-            model_name='gatequestion',
-            constraint=models.CheckConstraint(condition=models.Q(('description', ''), _negated=True), name='gate_question_says_something'),
-        ),
-        migrations.AddConstraint(
-            model_name='gatequestion',
-            constraint=models.CheckConstraint(condition=models.Func(models.F('options'), models.Value('strict $ ? (@.type() == "array" && @.size() >= 2 && @.size() <= 6 && !exists(@[*] ? (@.type() != "string" || @ == "")))'), function='jsonb_path_exists', output_field=models.BooleanField()), name='gate_question_has_2_to_6_options'),
-        ),
-        migrations.AddConstraint(
-            model_name='gatequestion',
-            constraint=models.CheckConstraint(condition=models.Func(models.F('options'), models.Value('$[$correct]'), models.Func(models.Value('correct'), models.F('correct'), function='jsonb_build_object', output_field=models.JSONField()), function='jsonb_path_exists', output_field=models.BooleanField()), name='gate_question_has_a_right_option'),
-        ),
-        migrations.AddConstraint(
-            model_name='guideline',
-            constraint=models.UniqueConstraint(fields=('project', 'version'), name='guideline_version_once_per_project'),
-        ),
-        migrations.AddConstraint(
-            model_name='guidelineconfirmation',
-            constraint=models.UniqueConstraint(fields=('guideline', 'annotator'), name='guideline_confirmation_once_per_annotator'),
-        ),
-        migrations.AddConstraint(
-            model_name='guidelinedraftexample',
-            constraint=models.UniqueConstraint(fields=('draft', 'grade'), name='guideline_draft_example_once_per_grade'),
-        ),
-        migrations.AddConstraint(
-            model_name='guidelinedraftexample',
-            constraint=models.CheckConstraint(condition=models.Q(('grade__range', (0, 4))), name='guideline_draft_example_grade_from_0_to_4'),
-        ),
-        migrations.AddConstraint(
-            model_name='guidelineexample',
-            constraint=models.UniqueConstraint(fields=('guideline', 'grade'), name='guideline_example_once_per_grade'),
-        ),
-        migrations.AddConstraint(
-            model_name='guidelineexample',
-            constraint=models.CheckConstraint(condition=models.Q(('grade__range', (0, 4))), name='guideline_example_grade_from_0_to_4'),
-        ),
-        migrations.AddConstraint(
-            model_name='hourscorrection',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('seconds', 0), _negated=True), models.Q(('reason', ''), _negated=True)), name='hours_correction_says_what_and_why'),
-        ),
-        migrations.AddConstraint(
-            model_name='invitation',
-            constraint=models.CheckConstraint(condition=models.Q(('digest__regex', '^[0-9a-f]{64}$')), name='invitation_is_kept_as_digest'),
-        ),
-        migrations.AddConstraint(
-            model_name='invitation',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('accepted_at__isnull', True), ('accepted_by__isnull', True)), models.Q(('accepted_at__isnull', False), ('accepted_by__isnull', False), ('revoked_at__isnull', True)), _connector='OR'), name='invitation_accepted_by_somebody'),
-        ),
-        migrations.AddConstraint(
-            model_name='invitation',
-            constraint=models.CheckConstraint(condition=models.Q(('mail__in', ['', 'waiting', 'sent', 'failed'])), name='invitation_mail_is_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='invitation',
-            constraint=models.CheckConstraint(condition=models.Q(('expires_at__gt', models.F('created_at'))), name='invitation_lasts'),
-        ),
-        migrations.AddConstraint(
-            model_name='judgmentchange',
-            constraint=models.CheckConstraint(condition=models.Q(('from_grade__range', (0, 4)), ('to_grade__range', (0, 4)), models.Q(('from_grade', models.F('to_grade')), _negated=True)), name='judgment_change_is_one'),
-        ),
-        migrations.AddConstraint(
-            model_name='judgmentday',
-            constraint=models.UniqueConstraint(fields=('project', 'annotator', 'day'), name='judgment_day_once_per_annotator'),
-        ),
-        migrations.AddConstraint(
-            model_name='judgmentimport',
-            constraint=models.UniqueConstraint(condition=models.Q(('state__in', ['checking', 'importing'])), fields=('owner',), name='judgment_import_one_at_work_per_owner'),
-        ),
-        migrations.AddConstraint(
-            model_name='judgmentimport',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['checking', 'checked', 'importing', 'done', 'failed', 'discarded'])), name='judgment_import_state_is_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='judgmentimport',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state__in', ['checking', 'checked', 'importing']), _negated=True), models.Q(('file', ''), _negated=True), _connector='OR'), name='judgment_import_waiting_has_its_file'),
-        ),
-        migrations.AddConstraint(
-            model_name='judgmentimport',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'failed'), _negated=True), models.Q(('error', ''), _negated=True), _connector='OR'), name='judgment_import_failed_says_why'),
-        ),
-        migrations.AddConstraint(
-            model_name='judgmentimport',
-            constraint=models.CheckConstraint(condition=models.Q(('bytes_read__lte', models.F('bytes_total'))), name='judgment_import_read_within_total'),
-        ),
-        migrations.AddIndex(
-            model_name='pair',
-            index=models.Index(condition=models.Q(('state__in', ['dropped', 'withdrawn'])), fields=['state', 'batch'], name='pair_that_is_out'),
-        ),
-        migrations.AddConstraint(
-            model_name='pair',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('relevance__isnull', False), ('relevance__range', (0, 4)), ('state', 'settled')), models.Q(models.Q(('state', 'settled'), _negated=True), ('relevance__isnull', True)), _connector='OR'), name='pair_settled_has_its_relevance'),
-        ),
-        migrations.AddConstraint(
-            model_name='pair',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state__in', ['dropped', 'withdrawn']), models.Q(('reason', ''), _negated=True)), models.Q(models.Q(('state__in', ['dropped', 'withdrawn']), _negated=True), ('reason', '')), _connector='OR'), name='pair_out_says_why'),
-        ),
-        migrations.AddConstraint(
-            model_name='knownpair',
-            constraint=models.UniqueConstraint(fields=('project', 'query', 'moment'), name='known_pair_once_per_project'),
-        ),
-        migrations.AddConstraint(
-            model_name='knownpair',
-            constraint=models.CheckConstraint(condition=models.Q(('truth__isnull', True), ('truth__in', [Decimal('0'), Decimal('0.5'), Decimal('1'), Decimal('1.5'), Decimal('2'), Decimal('2.5'), Decimal('3'), Decimal('3.5'), Decimal('4')]), _connector='OR'), name='known_pair_truth_is_a_median'),
-        ),
-        migrations.AddConstraint(
-            model_name='knownpair',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('exam__isnull', False), ('pair__isnull', True), ('source', 'exam')), models.Q(('exam__isnull', True), ('pair__isnull', False), ('source', 'settled'), ('truth__isnull', False)), models.Q(('exam__isnull', True), ('pair__isnull', True), ('source', 'lead')), _connector='OR'), name='known_pair_says_where_its_truth_is_from'),
-        ),
-        migrations.AddConstraint(
-            model_name='knownpair',
-            constraint=models.CheckConstraint(condition=models.Q(('tutorial_position__isnull', True), models.Q(('source', 'lead'), ('truth__isnull', False)), _connector='OR'), name='known_pair_of_the_tutorial_has_its_truth'),
-        ),
-        migrations.AddConstraint(
-            model_name='knownpair',
-            constraint=models.CheckConstraint(condition=models.Q(('anchor__isnull', True), models.Q(('anchor__range', (0, 4)), ('source', 'exam')), _connector='OR'), name='known_pair_anchor_is_a_grade_in_an_exam'),
-        ),
-        migrations.AddConstraint(
-            model_name='flag',
-            constraint=models.UniqueConstraint(condition=models.Q(('withdrawn_at__isnull', True)), fields=('pair', 'annotator'), name='flag_once_per_pair_and_annotator'),
-        ),
-        migrations.AddConstraint(
-            model_name='flag',
-            constraint=models.CheckConstraint(condition=models.Q(('reason__in', ['broken', 'unreadable', 'offensive'])), name='flag_says_why'),
-        ),
-        migrations.AddConstraint(
-            model_name='payrate',
-            constraint=models.CheckConstraint(condition=models.Q(('currency__regex', '^[A-Z]{3}$'), ('rate__gte', 0)), name='pay_rate_is_an_amount'),
-        ),
-        migrations.AddConstraint(
-            model_name='policy',
-            constraint=models.UniqueConstraint(fields=('project', 'version'), name='policy_version_once_per_project'),
-        ),
-        migrations.AddConstraint(
-            model_name='policy',
-            constraint=models.CheckConstraint(condition=models.Q(('lease_minutes__gte', 1)), name='policy_lease_lasts', violation_error_message='A lease lasts a minute at least.'),
-        ),
-        migrations.AddConstraint(
-            model_name='policy',
-            constraint=models.CheckConstraint(condition=models.Q(('extend_from_mean__range', (0, 4))), name='policy_mean_is_a_relevance', violation_error_message='The mean to extend from is a relevance: 0 to 4.'),
-        ),
-        migrations.AddConstraint(
-            model_name='policy',
-            constraint=models.CheckConstraint(condition=models.Q(('gate_attempts__gte', 1), ('gate_passing__lte', models.F('gate_questions')), ('gate_questions__gte', 1)), name='policy_gate_can_be_passed', violation_error_message='The gate asks at least one question, needs no more right answers than it asks, and allows an attempt.'),
-        ),
-        migrations.AddConstraint(
-            model_name='policy',
-            constraint=models.CheckConstraint(condition=models.Q(('exam_attempts__gte', 1), ('exam_kappa__range', (-1, 1)), ('exam_weights__in', ['unweighted', 'linear', 'quadratic'])), name='policy_exam_can_be_passed', violation_error_message='The least kappa lies between -1 and 1, and the exam allows an attempt.'),
-        ),
-        migrations.AddConstraint(
-            model_name='policy',
-            constraint=models.CheckConstraint(condition=models.Q(('exam_bias__range', (0, 4)), ('exam_kappa_low__range', (-1, 1)), ('exam_levels__range', (1, 5))), name='policy_exam_conditions_are_bounds', violation_error_message='The least lower bound lies between -1 and 1, the bias between 0 and 4, and the levels told apart between 1 and 5.'),
-        ),
-        migrations.AddConstraint(
-            model_name='policy',
-            constraint=models.CheckConstraint(condition=models.Q(('gold_percent__lte', 50)), name='policy_gold_is_the_lesser_part', violation_error_message='At most half of the pairs shown can be gold.'),
-        ),
-        migrations.AddConstraint(
-            model_name='policy',
-            constraint=models.CheckConstraint(condition=models.Q(('pay_cap_s__gte', 1), ('pay_currency__regex', '^[A-Z]{3}$'), ('pay_rate__gte', 0)), name='policy_pay_is_an_amount', violation_error_message='A rate is not negative, its currency has three capital letters, and the cap is a second at least.'),
-        ),
-        migrations.AddConstraint(
-            model_name='policy',
-            constraint=models.CheckConstraint(condition=models.Q(('alert_bias__gte', 0), ('alert_fast_s__gte', 0), ('alert_gold__range', (0, 1)), ('alert_kappa__range', (-1, 1)), ('alert_fast_streak__gte', 2), ('alert_run__gte', 2)), name='policy_alerts_are_thresholds', violation_error_message='Alerts: kappa lies between -1 and 1, the share of gold between 0 and 1, bias and seconds are not negative, and a streak or run is two at least.'),
-        ),
-        migrations.AddIndex(
-            model_name='judgment',
-            index=models.Index(fields=['annotator', 'created_at'], name='judgment_by_annotator_and_day'),
-        ),
-        migrations.AddConstraint(
-            model_name='judgment',
-            constraint=models.UniqueConstraint(fields=('pair', 'annotator', 'occurrence'), name='judgment_once_per_pair_and_annotator', violation_error_message='You have already judged this pair.'),
-        ),
-        migrations.AddConstraint(
-            model_name='judgment',
-            constraint=models.UniqueConstraint(fields=('pair', 'round', 'seat'), name='judgment_two_per_pair_and_round'),
-        ),
-        migrations.AddConstraint(
-            model_name='judgment',
-            constraint=models.CheckConstraint(condition=models.Q(('grade__range', (0, 4))), name='judgment_grade_from_0_to_4'),
-        ),
-        migrations.AddConstraint(
-            model_name='judgment',
-            constraint=models.CheckConstraint(condition=models.Q(('seat__in', (1, 2))), name='judgment_seat_is_1_or_2'),
-        ),
-        migrations.AddConstraint(
-            model_name='judgment',
-            constraint=models.CheckConstraint(condition=models.Q(('round__in', [1, 2])), name='judgment_round_is_1_or_2'),
-        ),
-        migrations.AddConstraint(
-            model_name='judgment',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('assignment__isnull', True), ('source', 'imported')), models.Q(models.Q(('source', 'imported'), _negated=True), ('assignment__isnull', False), ('guideline__isnull', False), ('occurrence', 0), ('policy__isnull', False), ('position__gte', 1), ('position__isnull', False)), _connector='OR'), name='judgment_given_under_an_assignment_unless_imported'),
-        ),
-        migrations.AddConstraint(
-            model_name='judgment',
-            constraint=models.CheckConstraint(condition=models.Q(('origin', ''), models.Q(('origin__in', ['person', 'simulated']), ('source', 'imported')), _connector='OR'), name='judgment_origin_of_the_imported'),
-        ),
-        migrations.AddConstraint(
-            model_name='judgment',
-            constraint=models.CheckConstraint(condition=models.Q(('previous_grade__isnull', True), ('previous_grade__range', (0, 4)), _connector='OR'), name='judgment_previous_grade_from_0_to_4'),
-        ),
-        migrations.AddIndex(
-            model_name='goldgrade',
-            index=models.Index(fields=['annotator', 'created_at'], name='gold_by_annotator_and_day'),
-        ),
-        migrations.AddConstraint(
-            model_name='goldgrade',
-            constraint=models.UniqueConstraint(fields=('pair', 'annotator'), name='gold_grade_once_per_pair_and_annotator'),
-        ),
-        migrations.AddConstraint(
-            model_name='goldgrade',
-            constraint=models.CheckConstraint(condition=models.Q(('grade__range', (0, 4)), models.Q(('truth__isnull', True), ('truth__range', (0, 4)), _connector='OR')), name='gold_grade_from_0_to_4'),
-        ),
-        migrations.AddConstraint(
-            model_name='qualityalert',
-            constraint=models.UniqueConstraint(condition=models.Q(('seen_at__isnull', True)), fields=('project', 'annotator', 'kind'), name='quality_alert_one_unseen_of_a_kind'),
-        ),
-        migrations.AddConstraint(
-            model_name='qualityalert',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('seen_at__isnull', True), ('seen_by__isnull', True)), models.Q(('seen_at__isnull', False), ('seen_by__isnull', False)), _connector='OR'), name='quality_alert_seen_by_somebody'),
-        ),
-        migrations.AddConstraint(
-            model_name='recut',
-            constraint=models.UniqueConstraint(condition=models.Q(('state', 'waiting')), fields=('moment',), name='recut_waits_once_per_moment', violation_error_message='This clip is being cut already.'),
-        ),
-        migrations.AddConstraint(
-            model_name='recut',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('end_s__isnull', True), ('start_s__isnull', True)), models.Q(('end_s__isnull', False), ('start_s__gte', 0), ('start_s__isnull', False), ('start_s__lt', models.F('end_s'))), _connector='OR'), name='recut_names_both_bounds_or_none'),
-        ),
-        migrations.AddConstraint(
-            model_name='recut',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('ended_at__isnull', True), ('state', 'waiting')), models.Q(models.Q(('state', 'waiting'), _negated=True), ('ended_at__isnull', False)), _connector='OR'), name='recut_ended_has_its_time'),
-        ),
-        migrations.AddConstraint(
-            model_name='recut',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'failed'), _negated=True), models.Q(('error', ''), _negated=True), _connector='OR'), name='recut_failed_says_why'),
-        ),
-        migrations.AddConstraint(
-            model_name='release',
-            constraint=models.UniqueConstraint(fields=('project', 'version'), name='release_version_once_per_project'),
-        ),
-        migrations.AddConstraint(
-            model_name='release',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'ready'), _negated=True), models.Q(('archive', ''), _negated=True), _connector='OR'), name='release_ready_has_its_archive'),
-        ),
-        migrations.AddConstraint(
-            model_name='release',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'failed'), _negated=True), models.Q(('error', ''), _negated=True), _connector='OR'), name='release_failed_says_why'),
-        ),
-        migrations.AddConstraint(
-            model_name='release',
-            constraint=models.CheckConstraint(condition=models.Q(('done__lte', models.F('total'))), name='release_done_within_total'),
-        ),
-        migrations.AddConstraint(
-            model_name='releasecomparison',
-            constraint=models.UniqueConstraint(fields=('before', 'after'), name='comparison_once_per_two_releases'),
-        ),
-        migrations.AddConstraint(
-            model_name='releasecomparison',
-            constraint=models.CheckConstraint(condition=models.Q(('before', models.F('after')), _negated=True), name='comparison_of_two_releases'),
-        ),
-        migrations.AddConstraint(
-            model_name='releasecomparison',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'failed'), _negated=True), models.Q(('error', ''), _negated=True), _connector='OR'), name='comparison_failed_says_why'),
-        ),
-        migrations.AddConstraint(
-            model_name='releasechange',
-            constraint=models.UniqueConstraint(fields=('comparison', 'number'), name='change_number_once_per_comparison'),
-        ),
-        migrations.AddConstraint(
-            model_name='releasechange',
-            constraint=models.UniqueConstraint(fields=('comparison', 'kind', 'number_of_kind'), name='change_number_of_kind_once_per_comparison'),
-        ),
-        migrations.AddConstraint(
-            model_name='sitting',
-            constraint=models.UniqueConstraint(condition=models.Q(('state__in', ['open', 'waiting', 'feedback'])), fields=('project', 'annotator', 'purpose'), name='sitting_one_at_a_time'),
-        ),
-        migrations.AddConstraint(
-            model_name='sitting',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('exam__isnull', False), ('purpose', 'exam')), models.Q(models.Q(('purpose', 'exam'), _negated=True), ('exam__isnull', True)), _connector='OR'), name='sitting_of_an_exam_names_it'),
-        ),
-        migrations.AddConstraint(
-            model_name='sitting',
-            constraint=models.CheckConstraint(condition=models.Q(('known_ids__len__gt', 0)), name='sitting_asks_for_something'),
-        ),
-        migrations.AddConstraint(
-            model_name='sitting',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state__in', ['done', 'missed']), ('ended_at__isnull', False)), models.Q(models.Q(('state__in', ['done', 'missed']), _negated=True), ('ended_at__isnull', True)), _connector='OR'), name='sitting_ended_has_its_time'),
-        ),
-        migrations.AddConstraint(
-            model_name='sitting',
-            constraint=models.CheckConstraint(condition=models.Q(('missed_counts', False), models.Q(('purpose', 'exam'), ('state', 'missed')), _connector='OR'), name='sitting_counted_by_a_lead_was_missed'),
-        ),
-        migrations.AddConstraint(
-            model_name='sitting',
-            constraint=models.CheckConstraint(condition=models.Q(('left_out', False), models.Q(('purpose', 'exam'), ('state__in', ['feedback', 'done', 'missed'])), _connector='OR'), name='sitting_left_out_was_closed'),
-        ),
-        migrations.AddConstraint(
-            model_name='sitting',
-            constraint=models.CheckConstraint(condition=models.Q(('shown_before__isnull', True), models.Q(('purpose', 'exam'), ('shown_before__lte', models.F('known_ids__len'))), _connector='OR'), name='sitting_shown_before_is_a_part_of_it'),
-        ),
-        migrations.AddConstraint(
-            model_name='sittinggrade',
-            constraint=models.UniqueConstraint(fields=('sitting', 'known_pair', 'attempt'), name='sitting_grade_once_per_pair_and_attempt'),
-        ),
-        migrations.AddConstraint(
-            model_name='sittinggrade',
-            constraint=models.UniqueConstraint(condition=models.Q(('attempt', 0)), fields=('annotator', 'known_pair'), name='sitting_grade_first_once_per_annotator', violation_error_message='You have graded this pair before.'),
-        ),
-        migrations.AddConstraint(
-            model_name='sittinggrade',
-            constraint=models.CheckConstraint(condition=models.Q(('grade__range', (0, 4))), name='sitting_grade_from_0_to_4'),
-        ),
-        migrations.AddIndex(
-            model_name='tally',
-            index=models.Index(fields=['project', 'what'], name='tally_of_project'),
         ),
     ]

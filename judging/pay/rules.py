@@ -1,4 +1,4 @@
-"""Hours and pay: what somebody's time comes to, and what a project will take. Pure.
+"""Hours and pay: what somebody has earned, and what a project will cost. Pure.
 
 Time is kept in whole milliseconds and added up exactly. Only what is shown is rounded, half up: hours to hundredths,
 the amount of a line to cents. An amount is computed from the time itself, not from the rounded hours.

@@ -205,7 +205,7 @@ SELECT (SELECT count(*)::float FROM judging_pair pair JOIN batch ON batch.id = p
 
 
 def forecast_measured(project: Project, policy: Policy) -> dict[str, float | None]:
-    """Values for a forecast's assumptions, by name; None where nothing tells yet."""
+    """Values for a forecast's assumptions, by name; None where there is no data yet."""
     [(pairs, second, escalated, seconds, exam_pairs)] = sql_rows(MEASURED, {"project": project.pk})
     qualified = project.memberships.filter(status=Membership.Status.QUALIFIED).count()
     return {

@@ -38,12 +38,9 @@ def pay_rate_set(
 def hours_correct(
     *, project: Project, annotator: User, day: date, seconds: int, reason: str, actor: User, now: datetime | None = None
 ) -> HoursCorrection:
-    """Add time to a day of the annotator, or take some away; the reason is kept and shown to them.
-
-    Raises:
-        NotPossible: nothing is to be changed, no reason is given, the day lies ahead, or would then hold less than
-            nothing or more than a day has; the time spent on pilot batches is counted with the rest.
-    """
+    """Add time to a day of the annotator, or take some away; the reason is kept and shown to them. Raises NotPossible
+    where nothing is to be changed, no reason is given, the day lies ahead, or would then hold less than nothing or more
+    than a day has; the time spent on pilot batches is counted with the rest."""
     if not seconds or not reason.strip():
         raise NotPossible("Say how much time to add or to take away, and why.")
     number = _annotator(project, annotator).number

@@ -33,7 +33,7 @@ def period_of(request: HttpRequest, project: Project, *, separable: bool = True)
 
 @project_page(LEAD)
 def pay(request: MemberRequest, project: Project) -> HttpResponse:
-    """Who worked how long in a period, and what that comes to."""
+    """Who worked how long in a period, and what they earned."""
     period = period_of(request, project)
     statement = _statement(project, period)
     members = project.memberships.filter(number__isnull=False).select_related("user").order_by("number")

@@ -26,7 +26,11 @@ class Invitation(models.Model):
     role = models.CharField(max_length=20, choices=Membership.Role, default=Membership.Role.ANNOTATOR)
     digest = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the secret, in hexadecimal.")
     identity = models.ForeignKey(
-        Identity, models.SET_NULL, null=True, related_name="invitations", help_text="Whom it was mailed to, if anybody."
+        Identity,
+        models.SET_NULL,
+        null=True,
+        related_name="invitations",
+        help_text="The recipient, where it goes by e-mail.",
     )
     mail = models.CharField(max_length=7, choices=Mail, blank=True, default=Mail.NONE)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")

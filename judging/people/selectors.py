@@ -1,4 +1,4 @@
-"""Who takes part: for leads alone, except ``actor_names``, which tells others numbers only."""
+"""Who takes part: for leads alone, except ``actor_names``, which gives others numbers only."""
 
 from collections import Counter
 from dataclasses import dataclass

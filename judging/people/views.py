@@ -49,7 +49,7 @@ def invitation(request: HttpRequest, secret: str) -> HttpResponse:
         return _arrive(request, member)
     initial = {"name": row.identity.name, "email": row.identity.email} if row.identity else {}
     answer = _join(request, row.project, row.role, partial(services.invitation_accept, secret=secret), initial)
-    # The address holds the secret: no other page is told it. "no-referrer" would hide the Origin of the form as well,
+    # The address holds the secret: no other page may receive it. "no-referrer" would hide the Origin of the form too,
     # which the CSRF check needs.
     answer["Referrer-Policy"] = "strict-origin"
     answer["X-Robots-Tag"] = "noindex, nofollow"

@@ -152,7 +152,7 @@ def _coverage_apart(project: Project, batches: list[BatchRow]) -> list[BatchRow]
 
 
 def _left(batches: list[BatchRow], pairs: Mapping[str, int], sums: Mapping[str, int], small: Any) -> Left:
-    """Return the work left, and what to expect: as it was so far, or as in the paper where little tells yet."""
+    """Return the work left, and what to expect: as it was so far, or as in the paper while there is little data."""
     by_number = {row.number: row for row in batches}
     first, second = (by_number.get(number, BatchRow(number, 0, 0, 0)) for number in (1, 2))
     n_opened = first.first_round + first.second_round + first.done

@@ -175,10 +175,8 @@ def settings_copy(*, source: Project, project: Project, actor: User | None, with
 
     Policy, text of the guideline and similarity always; what shows moments (examples, screening questions) where the
     corpus is the same; queries, their sets and the training pairs where ``with_queries`` asks for them. People, their
-    rates, exams, candidates and judgments stay where they are.
-
-    Raises:
-        NotPossible: queries are asked for, and the corpus is another or the source has none.
+    rates, exams, candidates and judgments stay where they are. Raises NotPossible where queries are asked for, and the
+    corpus is another or the source has none.
     """
     source = Project.objects.select_for_update(of=("self",)).get(pk=source.pk)  # nothing of it changes meanwhile
     same = source.dataset.corpus_id == project.dataset.corpus_id
@@ -275,7 +273,7 @@ def query_set_create(*, project: Project, name: str, queries: QuerySet[Query], a
 @transaction.atomic
 def query_set_change(*, query_set: NamedQuerySet, actor: User | None, **changes: Any) -> None:
     """Put the set first or last (``priority``), pause it or let it go on (``is_paused``), make it a pilot, neither
-    released nor paid unless chosen (``is_pilot``). None changes nothing. What is in somebody's hands stays there."""
+    released nor paid unless chosen (``is_pilot``). None changes nothing. Open assignments stay."""
     begun = Batch.objects.filter(query__query_set=query_set, begun=True)
     if changes.get("is_pilot") not in (None, query_set.is_pilot) and begun.exists():
         raise NotPossibleNow("Somebody has judged in this set already: what is a try-out is marked before it begins.")

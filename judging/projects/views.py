@@ -19,7 +19,7 @@ from annotation.models import Candidate, NamedQuerySet
 from annotation.queries.selectors import measures_of, queries_to_judge
 from annotation.similarity.base import SimilarityMissing
 from core.exceptions import NotPossible
-from core.forms import refused
+from core.forms import errors_as_messages, is_valid_or_message, refused
 from core.lists import csv_download, csv_stream, page_of
 from judging.exceptions import PolicyStale, ScreeningTooShort
 from judging.guidelines import services as guideline_services
@@ -42,7 +42,7 @@ PER_PAGE = 50
 
 @project_page(STAFF)
 def overview(request: MemberRequest, project: Project) -> HttpResponse:
-    """How far the project is; the page asks again by itself, and is told nothing while nothing has changed."""
+    """How far the project is; the page polls, and gets 204 while nothing has changed."""
     policy = policy_in_force(project.pk)
     progress = projects_overview.overview(project, policy, now=timezone.now())
     if request.htmx and request.GET.get("seen") == progress["digest"]:
@@ -98,15 +98,11 @@ def _rank(request: MemberRequest, project: Project, service: Callable[..., objec
     similarity = None
     if "similarity" in request.POST:
         form = SimilarityForm(request.POST, similarity=project.dataset.similarity)
-        if not form.is_valid():
-            messages.error(request, form.first_error())
+        if not is_valid_or_message(request, form):
             return redirect("judging:queries", project.uuid)
         similarity = form.cleaned_data["similarity"]
-    try:
+    with errors_as_messages(request, SimilarityMissing):
         service(project=project, actor=request.user, similarity=similarity)
-    except SimilarityMissing as error:
-        messages.error(request, str(error))
-    else:
         messages.success(request, message)
     return redirect("judging:queries", project.uuid)
 
@@ -222,16 +218,12 @@ def query_sets(request: MemberRequest, project: Project) -> HttpResponse:
 @project_action(LEAD, back="judging:query-sets")
 def query_set_create(request: MemberRequest, project: Project) -> HttpResponse:
     form = QuerySetForm(request.POST)
-    if not form.is_valid():
-        messages.error(request, form.first_error())
+    if not is_valid_or_message(request, form):
         return redirect("judging:query-sets", project.uuid)
     name, split, words = (form.cleaned_data[field] for field in ("name", "split", "words"))
     queries = selectors.queries_matching(project, split=split, words=words)
-    try:
+    with errors_as_messages(request, NotPossible):
         new_set = services.query_set_create(project=project, name=name, queries=queries, actor=request.user)
-    except NotPossible as error:
-        messages.error(request, str(error))
-    else:
         messages.success(request, f"{new_set.name} holds {new_set.queries.count()} queries.")
     return redirect("judging:query-sets", project.uuid)
 
@@ -242,9 +234,7 @@ QUERY_SETS = NamedQuerySet.objects.select_related("project")
 @row_page(QUERY_SETS, LEAD, back="judging:query-set")
 def query_set_change(request: MemberRequest, row: NamedQuerySet) -> HttpResponse:
     form = QuerySetChangeForm(request.POST)
-    if not form.is_valid():
-        messages.error(request, form.first_error())
-    else:
+    if is_valid_or_message(request, form):
         paused = {"pause": True, "resume": False}.get(form.cleaned_data["pause"])
         pilot = {"yes": True, "no": False}.get(form.cleaned_data["pilot"])
         change = {"priority": form.cleaned_data["priority"], "is_paused": paused, "is_pilot": pilot}

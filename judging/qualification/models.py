@@ -106,9 +106,9 @@ class KnownPair(models.Model):
     anchor = models.PositiveSmallIntegerField(
         null=True, help_text="The lead's own grade, given before anybody hands in; compared with, never part of truth."
     )
-    explanation = models.TextField(blank=True, help_text="Why this grade; shown to who graded otherwise.")
-    tutorial_position = models.PositiveSmallIntegerField(null=True, help_text="Place in the tutorial, from 1.")
-    is_retired = models.BooleanField(default=False, help_text="A lead found it unfit; nobody is asked it again.")
+    explanation = models.TextField(blank=True, help_text="Why this grade; shown to people who graded otherwise.")
+    tutorial_position = models.PositiveSmallIntegerField(null=True, help_text="Position in the tutorial, from 1.")
+    is_retired = models.BooleanField(default=False, help_text="Taken out by a lead; not asked again.")
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -227,13 +227,13 @@ class ExamAttempt(models.Model):
 class ExamGrade(models.Model):
     """One grade for a pair of known truth; ``try_number`` 0 is the first, later ones follow feedback. All are kept."""
 
-    uuid = models.UUIDField(default=uuid4, unique=True, editable=False, help_text="The key of the form that gave it.")
+    uuid = models.UUIDField(default=uuid4, unique=True, editable=False, help_text="The key of the form that sent it.")
     exam_attempt = models.ForeignKey(ExamAttempt, models.PROTECT, related_name="grades")
     known_pair = models.ForeignKey(KnownPair, models.PROTECT, related_name="grades")
     annotator = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="exam_grades")
     try_number = models.PositiveSmallIntegerField(default=0)
     grade = models.PositiveSmallIntegerField()
-    position = models.PositiveSmallIntegerField(help_text="Place in the order shown, from 1.")
+    position = models.PositiveSmallIntegerField(help_text="Position in the order shown, from 1.")
     active_ms = models.PositiveIntegerField(null=True, help_text="From pair shown to grade sent.")
     source = models.CharField(max_length=9, choices=Judgment.Source, default=Judgment.Source.PERSON)
     guideline = models.ForeignKey(Guideline, models.PROTECT, related_name="+")
@@ -272,7 +272,7 @@ class ScreeningQuestion(models.Model):
     moment = models.ForeignKey(Moment, models.PROTECT, related_name="+")
     description = models.TextField()
     options = models.JSONField(help_text="Two to six texts.")
-    correct = models.PositiveSmallIntegerField(help_text="Place of the right option, from 0.")
+    correct = models.PositiveSmallIntegerField(help_text="Index of the right option, from 0.")
     is_retired = models.BooleanField(default=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -307,7 +307,7 @@ class ScreeningAttempt(models.Model):
     project = models.ForeignKey(Project, models.PROTECT, related_name="screening_attempts")
     annotator = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="screening_attempts")
     questions = models.JSONField(help_text="Each question as it was shown: uuid, description, options, correct.")
-    answers = models.JSONField(default=list, help_text="The chosen place for each, in the same order.")
+    answers = models.JSONField(default=list, help_text="The chosen option of each, in the same order.")
     passing = models.PositiveSmallIntegerField(help_text="Right answers needed.")
     score = models.PositiveSmallIntegerField(null=True, help_text="Right answers; null until answered.")
     created_at = models.DateTimeField(auto_now_add=True)

@@ -25,7 +25,7 @@ class QualityReport(models.Model):
 
 
 class QualityAlert(models.Model):
-    """A threshold that an annotator's figures have passed. It only tells; a lead decides."""
+    """A threshold that an annotator's figures have passed. It only informs; a lead decides."""
 
     class Kind(models.TextChoices):
         KAPPA = "kappa", "Low agreement with settled relevance or with partners"
@@ -40,7 +40,7 @@ class QualityAlert(models.Model):
     kind = models.CharField(max_length=5, choices=Kind)
     value = models.FloatField()
     threshold = models.FloatField()
-    judgments = models.PositiveIntegerField(help_text="Given by the annotator when it was raised.")
+    judgments = models.PositiveIntegerField(help_text="The annotator's judgments when it was raised.")
     raised_at = models.DateTimeField(auto_now_add=True)
     seen_at = models.DateTimeField(null=True)
     seen_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
@@ -68,7 +68,7 @@ class QualityAlert(models.Model):
 class GoldGrade(models.Model):
     """A grade for a pair of known truth, asked among others; it never enters consensus, releases or the pair."""
 
-    uuid = models.UUIDField(default=uuid4, unique=True, editable=False, help_text="The key of the form that gave it.")
+    uuid = models.UUIDField(default=uuid4, unique=True, editable=False, help_text="The key of the form that sent it.")
     pair = models.ForeignKey(Pair, models.PROTECT, related_name="gold_grades", db_index=False)
     assignment = models.ForeignKey(Assignment, models.PROTECT, related_name="gold_grades")
     annotator = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="gold_grades", db_index=False)
@@ -77,7 +77,7 @@ class GoldGrade(models.Model):
         null=True, help_text="The pair's relevance when it was asked; null where it is asked for company only."
     )
     revision = models.PositiveSmallIntegerField(default=0)
-    history = models.JSONField(default=list, help_text="Each form that spoke: its key, grade and time.")
+    history = models.JSONField(default=list, help_text="Each form that was sent: its key, grade and time.")
     position = models.PositiveSmallIntegerField()
     comment = models.TextField(blank=True)
     active_ms = models.PositiveIntegerField(null=True)

@@ -24,7 +24,7 @@ ORDER BY given.id"""
 
 
 def final_columns(*, project_id: int, zone: str) -> list[tuple[int, ...]]:
-    """Rows for ``rules.quality.Judgments``: all final judgments but those of pilots, in the order given."""
+    """Rows for ``rules.quality.judgments_of``: all final judgments but those of pilots, in the order given."""
     return sql_rows(FINAL, {"project": project_id, "zone": zone})
 
 

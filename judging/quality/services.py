@@ -1,6 +1,6 @@
 """Gold pairs among those an annotator is asked; figures about the work, computed by a task; and alerts to the lead.
 
-Nothing that annotators see tells gold from other pairs. Its grades go into a table of their own, so that consensus,
+Annotators cannot distinguish gold from other pairs. Its grades go into a table of their own, so that consensus,
 releases and figures about pairs never meet them.
 """
 
@@ -121,17 +121,15 @@ def quality_compute(*, project_id: int, now: datetime | None = None) -> bool:
 
 
 def _figures(project: Project, policy: Policy) -> dict[str, Any]:
-    judgments = rules.Judgments.of(selectors.final_columns(project_id=project.pk, zone=policy.time_zone))
+    judgments = rules.judgments_of(selectors.final_columns(project_id=project.pk, zone=policy.time_zone))
     numbers, gold = annotator_numbers(project), selectors.gold_counts(project.pk)
     agreed, partners = rules.agreed_with_partner(judgments), rules.partners(judgments)
     people = {}
     for annotator, partner_figures in partners.items():
-        mask = judgments.annotator == annotator
+        mask = judgments["annotator"] == annotator
         n_gold, misaligned = gold.get(annotator, (0, 0))
         people[str(numbers[annotator])] = {
-            **rules.annotator_figures(
-                judgments.where(mask), agreed=agreed[mask], fast_s=policy.alert_fast_s, seed=SEED
-            ),
+            **rules.annotator_figures(judgments[mask], agreed=agreed[mask], fast_s=policy.alert_fast_s, seed=SEED),
             "partners": [{**partner, "annotator": numbers[partner["annotator"]]} for partner in partner_figures],
             "with_partners": rules.mean_with_partners(partner_figures),
             "gold": {"judgments": n_gold, "misaligned": misaligned / n_gold if n_gold else None},

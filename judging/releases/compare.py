@@ -1,18 +1,12 @@
 """Differences between two releases, by their archives: rows as they are now are not read. Pure but for the archive.
 
-Candidates are frozen, so a query's rank names the same pair in both; the lists are sorted by it and merged.
+Candidates are frozen, so a query's rank names the same pair in both.
 """
 
 import io
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from functools import partial
-from heapq import merge
-from itertools import groupby
-from operator import attrgetter
 from typing import IO, NamedTuple
-from zipfile import ZipFile
 
 from annotation.corpora.importers.base import ImportFileError
 from annotation.corpora.importers.files import member_opened, zip_opened
@@ -21,7 +15,6 @@ from judging.releases.layout import PAIRS
 from judging.releases.reading import Cells, csv_rows
 
 SETTLED = "settled"
-POSITION = attrgetter("query_id", "rank")
 NEEDED = ("query_id", "rank", "pair_id", "query", "video_name", "start", "end", "state", "relevance")
 KINDS = {
     "added": "pairs that only the later one has",
@@ -33,9 +26,8 @@ KINDS = {
 
 
 class PairLine(NamedTuple):
-    """Values of a line of pairs.csv for comparing; ``is_after``: of the later release."""
+    """Values of a line of pairs.csv for comparing."""
 
-    is_after: bool
     query_id: int
     rank: int
     pair_id: int
@@ -80,36 +72,27 @@ class Compared:
 
     def changes(self) -> Iterator[Change]:
         """Yield every change, by query and rank; ``facts`` are complete when they have been gone through."""
-        with ExitStack() as stack:
-            before, after = (stack.enter_context(_archive(source)) for source in self.sources)
-            lines = merge(pair_lines(before, is_after=False), pair_lines(after, is_after=True), key=POSITION)
-            for _, pair in groupby(lines, key=POSITION):
-                by_side = {line.is_after: line for line in pair}
-                for is_after, line in by_side.items():
-                    self.queries[is_after].add(line.query_id)
-                kind = kind_of(by_side.get(False), by_side.get(True))
-                self.kinds[kind] += 1
-                if kind is not None:
-                    line = by_side.get(True) or by_side[False]
-                    outcomes = (by_side[side].outcome if side in by_side else "" for side in (False, True))
-                    yield Change(kind, line.query_id, line.query, line.pair_id, line.moment, line.rank, *outcomes)
+        before, after = ({(line.query_id, line.rank): line for line in pair_lines(source)} for source in self.sources)
+        self.queries = ({query for query, _ in before}, {query for query, _ in after})
+        for position in sorted(before.keys() | after.keys()):
+            old, new = before.get(position), after.get(position)
+            kind = kind_of(old, new)
+            self.kinds[kind] += 1
+            line = new or old
+            if kind is not None and line is not None:
+                outcomes = (old.outcome if old else "", new.outcome if new else "")
+                yield Change(kind, line.query_id, line.query, line.pair_id, line.moment, line.rank, *outcomes)
 
 
-@contextmanager
-def _archive(source: IO[bytes]) -> Iterator[ZipFile]:
+def pair_lines(source: IO[bytes]) -> Iterator[PairLine]:
+    """The lines of pairs.csv in an archive. Raises ImportRefused where there is none, or a line cannot be read."""
     try:
-        with zip_opened(source) as archive:
-            yield archive
-    except ImportFileError as error:
-        raise ImportRefused(str(error)) from error
-
-
-def pair_lines(archive: ZipFile, *, is_after: bool) -> Iterator[PairLine]:
-    """The lines of pairs.csv, by query and rank. Raises ImportRefused where there is none in the archive, or a line of
-    it cannot be read."""
-    try:
-        with member_opened(archive, PAIRS) as source, io.TextIOWrapper(source, "utf-8", newline="") as text:
-            yield from csv_rows(text, PAIRS, _check_columns, partial(_pair_line, is_after), _refuse)
+        with (
+            zip_opened(source) as archive,
+            member_opened(archive, PAIRS) as member,
+            io.TextIOWrapper(member, "utf-8", newline="") as text,
+        ):
+            yield from csv_rows(text, PAIRS, _check_columns, _pair_line, _refuse)
     except KeyError as error:
         raise ImportRefused(f"There is no {PAIRS} in the archive.") from error
     except ImportFileError as error:
@@ -125,10 +108,9 @@ def _refuse(line: int, error: ValueError) -> None:
     raise ImportRefused(f"{PAIRS}, line {line}: {error}.") from error
 
 
-def _pair_line(is_after: bool, cells: Cells) -> PairLine:
+def _pair_line(cells: Cells) -> PairLine:
     video, start, end = (cells.text(name) for name in ("video_name", "start", "end"))
     return PairLine(
-        is_after,
         query_id=cells.number("query_id"),
         rank=cells.number("rank"),
         pair_id=cells.number("pair_id"),

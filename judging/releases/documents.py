@@ -20,7 +20,7 @@ from judging.releases.selectors import STATES, Scope, described_in_train, facts_
 
 
 def counts_of(scope: Scope) -> dict[str, Any]:
-    """Counts that are the same in every release of the same state; others are told in the manifest only."""
+    """Counts that are the same in every release of the same state; others are in the manifest only."""
     pairs = Pair.objects.filter(batch__query__in=scope.among).order_by()
     by_state = dict(pairs.order_by("state").values_list("state").annotate(n=Count("pk")))
     relevance = pairs.filter(state=Pair.State.SETTLED).order_by("relevance").values_list("relevance")
@@ -84,40 +84,11 @@ def plain_line(text: str) -> str:
     return SPECIAL.sub(r"\\\1", " ".join(text.split()))
 
 
-ABOUT = {
-    layout.README: "what each file holds, its columns, and how they join",
-    layout.DATASHEET: "what the data is, how it came to be, what it may be used for",
-    layout.SETTINGS: "rules, versions, similarities, pools, splits and seeds, in numbers",
-    layout.JUDGED_SPLITS["val"]: "ground truth of the validation queries, in the published form",
-    layout.JUDGED_SPLITS["test"]: "ground truth of the test queries, in the published form",
-    layout.VIDEO_CORPUS: "videos in the published form: name to [seconds, index]",
-    layout.RAW: "single grades in the published form: pair, annotator number, grade",
-    layout.QRELS: "settled pairs as TREC qrels",
-    layout.PAIRS: "every pair with its moment, rank, state and relevance",
-    layout.JUDGMENTS: "single grades with round, seat, position, guideline and policy version",
-    layout.QUERIES: "every query with its split",
-    layout.CANDIDATES: "the ranking that was judged from, with similarities",
-    layout.BATCHES: "batches and rounds of each query, and the decision about its second batch",
-    layout.MISSING: "queries to judge that are not in this release, and how far they are",
-    layout.VIDEOS: "videos, in the order of their import",
-    layout.MOMENTS: "every moment with the captions that serve; one JSON object a line",
-    layout.POOL_ANSWERS: "what pooled systems answered, counted",
-    layout.POOL_ENTRIES: "which moments pooled systems returned",
-    layout.CROISSANT: "the release described for programs (Croissant 1.0)",
-    layout.MANIFEST: "day of the last grade or decision, counts, size and SHA-256 of the files",
-    layout.SUMS: "checksums for `sha256sum -c SHA256SUMS`",
-    **{
-        name: f"pseudo training set: the {depth} most similar moments of each training query"
-        for depth, name in layout.TRAIN_FILES.items()
-    },
-}
-
-
 def description_of(name: str) -> str:
     """Describe a file's content in a few words; empty where it is not known."""
     if name.startswith("guideline-v"):
         return f"the guideline, version {name.removeprefix('guideline-v').removesuffix('.md')}"
-    return ABOUT.get(name, "")
+    return str(layout.TEXTS["files"].get(name, ""))
 
 
 def readme(settings: Facts, counts: Facts, names: Iterable[str]) -> str:

@@ -170,7 +170,7 @@ def _pairs(judged: Collection[int]) -> Pairs:
 
 
 def _entries(scope: Scope, queries: Iterable[Query], pairs: Pairs) -> Iterator[dict[str, object]]:
-    """Queries with their settled moments; a twin shares the relevance of the query judged for it."""
+    """Queries with their settled moments; a duplicate shares the relevance of the query judged for it."""
     own_queries = [query for query in queries if not query.is_placeholder]
     moments = {pair.candidate.moment_id for query in own_queries for pair in pairs[judged_key(query)]}
     serving = captions_serving(scope.project.dataset.corpus_id).filter(moment__in=moments)

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +19,7 @@ RAW, JUDGMENTS, PAIRS, QRELS = "raw_annotation.csv", "judgments.csv", "pairs.csv
 QUERIES, CANDIDATES, BATCHES, MISSING = "queries.csv", "candidates.csv", "batches.csv", "missing.csv"
 POOL_ANSWERS, POOL_ENTRIES = "pool_answers.csv", "pool_entries.csv"
 
+TEXTS = tomllib.loads(Path(__file__).with_name("texts.toml").read_text(encoding="utf-8"))
 COLUMNS: dict[str, tuple[str, ...]] = {
     RAW: ("pair_id", "worker", "relevance"),
     JUDGMENTS: (*("pair_id", "worker", "relevance", "round", "seat", "position"), *("guideline", "policy", "source")),

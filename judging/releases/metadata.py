@@ -1,5 +1,6 @@
 """croissant.json (Croissant 1.0), settings.json and the guideline: how to read the data and how it was made."""
 
+import json
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,24 +19,7 @@ from judging.releases.layout import COLUMNS, JUDGMENTS, PAIRS, QRELS, QUERIES, S
 from judging.releases.selectors import Scope, versions_of
 from judging.work import rules
 
-TERMS = (  # that Croissant defines as they are
-    *("citeAs", "column", "extract", "field", "fileObject", "fileProperty", "fileSet", "format", "includes"),
-    *("isLiveDataset", "jsonPath", "key", "md5", "parentField", "path", "recordSet", "references", "regex"),
-    *("repeated", "replace", "separator", "source", "subField", "transform"),
-)
-OTHER_TERMS: dict[str, Any] = {
-    "@language": "en",
-    "@vocab": "https://schema.org/",
-    "conformsTo": "dct:conformsTo",
-    "cr": "http://mlcommons.org/croissant/",
-    "data": {"@id": "cr:data", "@type": "@json"},
-    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-    "dct": "http://purl.org/dc/terms/",
-    "examples": {"@id": "cr:examples", "@type": "@json"},
-    "rai": "http://mlcommons.org/croissant/RAI/",
-    "sc": "https://schema.org/",
-}
-CONTEXT = dict(sorted((OTHER_TERMS | {term: f"cr:{term}" for term in TERMS}).items()))
+CONTEXT = json.loads(Path(__file__).with_name("croissant_context.json").read_text(encoding="utf-8"))
 TYPES = {
     "json": "application/json",
     "jsonl": "application/jsonlines",

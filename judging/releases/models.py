@@ -41,11 +41,11 @@ class Release(models.Model):
     moved_at = models.DateTimeField(default=timezone.now, help_text="When its progress was last written.")
     archive = models.FileField(upload_to=archive_path, blank=True, max_length=255)
     archive_bytes = models.PositiveBigIntegerField(default=0)
-    archive_sha256 = models.CharField(max_length=64, blank=True, help_text="Empty before it was kept.")
+    archive_sha256 = models.CharField(max_length=64, blank=True, help_text="Empty for archives older than this field.")
     content_sha256 = models.CharField(
         max_length=64, blank=True, help_text="Of all files that name neither the release nor a time."
     )
-    includes_pilot = models.BooleanField(default=False, help_text="Try-outs of the guideline, too.")
+    includes_pilot = models.BooleanField(default=False, help_text="Whether pilots are included.")
     is_anonymised = models.BooleanField(
         default=False, db_default=False, help_text="Annotators have numbers of this release alone, drawn at random."
     )
@@ -108,7 +108,7 @@ class ReleaseChange(models.Model):
     number = models.PositiveIntegerField(help_text="Among all changes, by query and rank.")
     number_of_kind = models.PositiveIntegerField()
     kind = models.CharField(max_length=7)
-    query_id = models.BigIntegerField(help_text="In files, as the pair.")
+    query_id = models.BigIntegerField(help_text="The query's number in files; pair_id is the pair's.")
     query = models.TextField()
     pair_id = models.BigIntegerField()
     moment = models.TextField()

@@ -195,10 +195,8 @@ def _missing(project_id: int, released: set[int], *, includes_pilot: bool) -> It
 def archive_opened(release: Release) -> IO[bytes]:
     """The archive at its first byte, after all of it was compared with the checksum that is kept of it.
 
-    One from before that was kept is compared with the checksums that it holds itself.
-
-    Raises:
-        NotPossibleNow: it is not in the storage, or it is another.
+    One from before that was kept is compared with the checksums that it holds itself. Raises NotPossibleNow where it is
+    not in the storage, or it is another.
     """
     try:
         source: IO[bytes] = release.archive.open("rb")
@@ -271,7 +269,7 @@ def judgments_csv(request: HttpRequest, project: Project) -> StreamingHttpRespon
 
 
 def described_in_train(project: Project) -> dict[str, int]:
-    """Texts of the training sets that are descriptions as they were brought, never rewritten, names and all. A query
+    """Texts of the training sets that are descriptions as imported, never rewritten, names and all. A query
     keeps the text that it was drawn with when its caption is rewritten."""
     unwritten = Caption.Provider.AS_DESCRIBED
     drawn_before = Q(text=F("caption__description__text")) & ~Q(text=F("caption__text"))

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from accounts.access import LEAD, STAFF, MemberRequest, post_only, project_action, project_page
 from accounts.models import Project
-from core.forms import KeyForm
+from core.forms import KeyForm, errors_as_messages, is_valid_or_message
 from core.lists import csv_stream, page_of
 from core.texts import uuid_or_none
 from judging.exceptions import FormStale, NotPossibleNow
@@ -38,23 +38,6 @@ LARGEST_DATASHEET = 1 << 20
 PAGE = "judging:releases"
 WORDS_PAGE = "judging/releases/words.html"
 LONGEST = 10_000
-LABELS = {
-    "title": ("Title", "Without one, the project's name."),
-    "description": ("What is it?", "One or two sentences; search engines for data show them."),
-    "motivation": ("Why was it made?", ""),
-    "creators": ("Who made it?", "A team or an institution."),
-    "funding": ("Who paid for it?", ""),
-    "collection": ("Collection", "How annotators were found, whether they agreed to the release, who reviewed that."),
-    "uses": ("What can it be used for?", ""),
-    "limits": ("What should it not be used for?", ""),
-    "distribution": ("How is it distributed?", "Also how to get the videos, which no release holds."),
-    "maintenance": ("Who maintains it, and how?", ""),
-    "licence": ("Licence", "Such as CC BY 4.0."),
-    "licence_url": ("Address of the licence", ""),
-    "url": ("Address of the data", ""),
-    "contact": ("Who can be asked?", "It is published as it stands here."),
-    "citation": ("How is it cited?", "BibTeX, or as text."),
-}
 SHORT = 3  # lines
 
 
@@ -65,7 +48,7 @@ class WordsForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
-        for name, (label, help_text) in LABELS.items():
+        for name, (label, help_text) in layout.TEXTS["fields"].items():
             field = self.fields[name]
             field.label, field.help_text = label, help_text
             if isinstance(field.widget, forms.Textarea):
@@ -92,16 +75,12 @@ def releases(request: MemberRequest, project: Project) -> HttpResponse:
 def release_create(request: MemberRequest, project: Project) -> HttpResponse:
     """Make a release; the same form sent again is answered with the one it made."""
     form = KeyForm(request.POST)
-    if not form.is_valid():
-        messages.error(request, form.first_error())
+    if not is_valid_or_message(request, form):
         return redirect(PAGE, project.uuid)
     options: dict[str, Any] = {"includes_pilot": "include_pilot" in request.POST, **form.cleaned_data}
     options["is_anonymised"] = "anonymise" in request.POST
-    try:
+    with errors_as_messages(request, FormStale):
         new_release = services.release_create(project=project, actor=request.user, **options)
-    except FormStale as error:
-        messages.error(request, str(error))
-    else:
         is_new = new_release.state == Release.State.PREPARING
         messages.success(request, f"Release {new_release.version} {'was started' if is_new else 'was made before'}.")
     return redirect(PAGE, project.uuid)
@@ -112,11 +91,8 @@ def release_create(request: MemberRequest, project: Project) -> HttpResponse:
 def release_retry(request: HttpRequest, release_uuid: UUID) -> HttpResponse:
     """Build a release again that failed."""
     release = release_granted(request, release_uuid, LEAD)
-    try:
+    with errors_as_messages(request, NotPossibleNow):
         services.release_retry(release=release, actor=request.user)  # type: ignore[arg-type]
-    except NotPossibleNow as error:
-        messages.error(request, str(error))
-    else:
         messages.success(request, f"Release {release.version} was started again.")
     return redirect(PAGE, release.project.uuid)
 

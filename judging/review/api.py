@@ -249,7 +249,7 @@ class QuerySet(ApiView):
 
     @extend_schema(operation_id="query_set_change", request=QuerySetChange, responses={200: QuerySetGiven, **DECIDED})
     def patch(self, request: Request, set_uuid: UUID) -> Response:
-        """Put a set first or last, pause it, make it a pilot. Batches in somebody's hands are finished in any case."""
+        """Put a set first or last, pause it, make it a pilot. Assigned batches are finished in any case."""
         query_set = self._granted(request, set_uuid, LEAD)
         body = body_of(request, QuerySetChange)
         priority = body.get("priority")

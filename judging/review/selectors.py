@@ -228,7 +228,7 @@ def last_reviews(project: Project, lead: User, count: int) -> list[BatchReview]:
 
 
 def review_may_be_undone(review: BatchReview) -> bool:
-    """Until somebody has sat at the second batch, or a lead has touched its pairs; or, of a closed query, until a pool
+    """Until somebody has begun the second batch, or a lead has touched its pairs; or, of a closed query, until a pool
     has taken what the second batch would hold."""
     if review.decision == BatchReview.Decision.CLOSE:
         return not _pooled_in_spite().filter(batch__query=review.batch.query_id).exists()
@@ -242,7 +242,7 @@ def _pooled_in_spite() -> QuerySet[Pair]:
 
 
 def is_untouched(batch: Batch) -> bool:
-    """Nobody sat at it, and all of its pairs are as it was opened with."""
+    """Nobody has begun it, and its pairs are as when it was opened."""
     return (
         not batch.begun and not batch.assignments.exists() and not batch.pairs.exclude(state=Pair.State.OPEN).exists()
     )

@@ -38,7 +38,7 @@ class Accepted:
 @transaction.atomic
 def review_undo(*, batch: Batch, lead: User) -> ReviewUndone:
     """Take a decision back: the query waits for a lead again, and the automatic rule leaves it alone. A second batch
-    that nobody has sat at goes with it. Raises NotPossibleNow: there is no decision; ReviewStands: somebody has begun
+    that nobody has begun goes with it. Raises NotPossibleNow: there is no decision; ReviewStands: somebody has begun
     the second batch, or a lead has touched its pairs; or a pool has taken what closing the query left out."""
     Query.objects.select_for_update().get(pk=batch.query_id)  # as every opening of its batches
     row = Batch.objects.select_for_update(of=("self",)).select_related("project", "query").get(pk=batch.pk)

@@ -175,7 +175,7 @@ def study_discard(request: MemberRequest, study: Pooling) -> HttpResponse:
     except NotPossible:
         messages.error(request, "This study is opened: its pairs are judged.")
         return redirect("judging:coverage-study", study.uuid)
-    messages.success(request, "The plan was thrown away; nothing was opened.")
+    messages.success(request, "The plan was discarded; nothing was opened.")
     return redirect("judging:coverage", study.project.uuid)
 
 

@@ -26,20 +26,18 @@ class Batch(models.Model):
     project = models.ForeignKey(Project, models.PROTECT, related_name="batches")
     query = models.ForeignKey(Query, models.PROTECT, related_name="batches")
     number = models.PositiveSmallIntegerField()
-    pooling = models.ForeignKey(
-        Pooling, models.PROTECT, null=True, related_name="batches", help_text="That opened it; null by similarity."
-    )
+    pooling = models.ForeignKey(Pooling, models.PROTECT, null=True, related_name="batches")
     round = models.PositiveSmallIntegerField(default=1)
     state = models.CharField(max_length=4, choices=State, default=State.OPEN)
     priority = models.SmallIntegerField(default=0, help_text="Of the query's set; higher goes first.")
-    is_paused = models.BooleanField(default=False, help_text="As the query's set: nobody is handed it.")
+    is_paused = models.BooleanField(default=False, help_text="As the query's set: not handed out.")
     is_pilot = models.BooleanField(
         default=False, help_text="As the query's set: neither released nor paid unless chosen."
     )
-    free_slots = models.PositiveSmallIntegerField(default=2, help_text="Slots of the round that nobody holds.")
-    begun = models.BooleanField(default=False, help_text="Somebody sat at the round.")
+    free_slots = models.PositiveSmallIntegerField(default=2, help_text="Free slots of the round.")
+    begun = models.BooleanField(default=False, help_text="Somebody was assigned to the round.")
     awaits_review = models.BooleanField(
-        default=False, db_default=False, help_text="A first batch that is done and undecided; triggers say so."
+        default=False, db_default=False, help_text="A first batch that is done and undecided; set by triggers."
     )
     created_at = models.DateTimeField(auto_now_add=True)
     done_at = models.DateTimeField(null=True)
@@ -228,10 +226,8 @@ class Assignment(models.Model):
     annotator = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="assignments")
     state = models.CharField(max_length=8, choices=State, default=State.OPEN)
     shuffle_seed = models.PositiveIntegerField(help_text="The order of the pairs follows from it.")
-    pair_ids = ArrayField(models.BigIntegerField(), help_text="What it asks for, in the order shown.")
-    gold_ids = ArrayField(
-        models.BigIntegerField(), default=list, help_text="Of these pairs the truth is known: see GoldGrade."
-    )
+    pair_ids = ArrayField(models.BigIntegerField(), help_text="The pairs, in the order shown.")
+    gold_ids = ArrayField(models.BigIntegerField(), default=list, help_text="Pairs of known truth: see GoldGrade.")
     expires_at = models.DateTimeField()
     created_at = models.DateTimeField(default=clock.now, editable=False)
     ended_at = models.DateTimeField(null=True)
@@ -274,7 +270,7 @@ class Judgment(models.Model):
         SIMULATED = "simulated"
         IMPORTED = "imported"
 
-    uuid = models.UUIDField(default=uuid4, unique=True, editable=False, help_text="The key of the form that gave it.")
+    uuid = models.UUIDField(default=uuid4, unique=True, editable=False, help_text="The key of the form that sent it.")
     pair = models.ForeignKey(Pair, models.PROTECT, related_name="judgments", db_index=False)
     assignment = models.ForeignKey(Assignment, models.PROTECT, null=True, related_name="judgments")
     annotator = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="judgments", db_index=False)
@@ -283,13 +279,18 @@ class Judgment(models.Model):
     slot = models.PositiveSmallIntegerField()
     grade = models.PositiveSmallIntegerField()
     revision = models.PositiveSmallIntegerField(default=0, help_text="How often the grade was changed.")
-    position = models.PositiveSmallIntegerField(null=True, help_text="Place in the order shown, from 1.")
-    previous_grade = models.PositiveSmallIntegerField(null=True, help_text="What the annotator gave just before.")
+    position = models.PositiveSmallIntegerField(null=True, help_text="Position in the order shown, from 1.")
+    previous_grade = models.PositiveSmallIntegerField(null=True, help_text="The annotator's grade just before.")
     comment = models.TextField(blank=True)
     active_ms = models.PositiveIntegerField(null=True, help_text="From pair shown to grade sent, changes included.")
     source = models.CharField(max_length=9, choices=Source)
     origin = models.CharField(
-        max_length=9, choices=Source, blank=True, default="", db_default="", help_text="What the imported release says."
+        max_length=9,
+        choices=Source,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="The source that the imported release states.",
     )
     guideline = models.ForeignKey(Guideline, models.PROTECT, null=True, related_name="+", db_index=False)
     policy = models.ForeignKey(Policy, models.PROTECT, null=True, related_name="+", db_index=False)
@@ -439,9 +440,9 @@ class Recut(models.Model):
         DONE = "done"
         FAILED = "failed"
 
-    pair = models.ForeignKey(Pair, models.PROTECT, related_name="recuts", help_text="Where the lead saw it.")
+    pair = models.ForeignKey(Pair, models.PROTECT, related_name="recuts", help_text="Where the lead asked for it.")
     moment = models.ForeignKey(Moment, models.PROTECT, related_name="recuts")
-    start_s = models.FloatField(null=True, help_text="Null: as it is.")
+    start_s = models.FloatField(null=True, help_text="Null: unchanged.")
     end_s = models.FloatField(null=True)
     state = models.CharField(max_length=7, choices=State, default=State.WAITING)
     error = models.CharField(max_length=300, blank=True)

@@ -166,7 +166,7 @@ def fault_of_bounds(start_s: float, end_s: float, *, duration_s: float) -> str |
     return None
 
 
-TAIL = 5  # the last candidates of a batch, whose relevance tells whether more lies beyond
+TAIL = 5  # the last candidates of a batch, whose relevance indicates whether more lies beyond
 
 
 class Suggestion(NamedTuple):

@@ -103,11 +103,8 @@ def packaged_members() -> tuple[Member, ...]:
 
 
 def read_members(lines: Iterable[str]) -> Iterator[Member]:
-    """Members of a cast list as CSV; columns name, gender, and if wanted kind, noun, videos.
-
-    Raises:
-        ValueError: a row has no name or an unknown gender or kind; the message names its line.
-    """
+    """Members of a cast list as CSV; columns name, gender, and if wanted kind, noun, videos. Raises ValueError where a
+    row has no name or an unknown gender or kind; the message names its line."""
     for row in (reader := csv.DictReader(lines)):
         cells = {column: " ".join((row.get(column) or "").split()) for column in COLUMNS}
         member = Member(**cells, main="main" not in row or row["main"] == "yes")

@@ -42,11 +42,8 @@ EDITS = JobKind(
 
 @transaction.atomic
 def caption_accept(*, project: Project, caption: Caption, actor: User) -> None:
-    """Let the proposal serve as it is.
-
-    Raises:
-        NotPossible: it is no longer in review, or there is no proposal: it needs the person's own words.
-    """
+    """Let the proposal serve as it is. Raises NotPossible where it is no longer in review, or there is no proposal: it
+    needs the person's own words."""
     row = caption_in_review(caption)
     failure = row.failures.filter(attempt=row.attempt).first()  # of the current wording
     if failure and UNTOLD & set(failure.failed):
@@ -56,11 +53,8 @@ def caption_accept(*, project: Project, caption: Caption, actor: User) -> None:
 
 @transaction.atomic
 def caption_edit(*, project: Project, caption: Caption, text: str, actor: User) -> None:
-    """Let the person's own words serve.
-
-    Raises:
-        NotPossible: it is no longer in review, or the words are none or too many.
-    """
+    """Let the person's own words serve. Raises NotPossible where it is no longer in review, or the words are none or
+    too many."""
     wording = " ".join(text.split())
     if not wording or len(wording) > LONGEST:
         raise NotPossible(f"A caption has between 1 and {LONGEST} characters.")
@@ -77,11 +71,8 @@ def name_left_in(caption: Caption) -> str:
 
 @transaction.atomic
 def caption_undo(*, project: Project, actor: User) -> Caption:
-    """Take back the actor's last decision in this corpus that still stands.
-
-    Raises:
-        NotPossible: there is none, somebody has decided since, or the caption serves a query already.
-    """
+    """Take back the actor's last decision in this corpus that still stands. Raises NotPossible where there is none,
+    somebody has decided since, or the caption serves a query already."""
     review = last_review(project.dataset.corpus_id, actor.pk)
     if redo := _called_off(project, actor, since=review.created_at if review else None):
         return redo.caption
@@ -139,11 +130,8 @@ def _decide(project: Project, caption: Caption, actor: User, decision: str, *, t
 
 
 def captions_measure(captions: Sequence[Caption], names: ner.NameFinder) -> None:
-    """Set, and do not save, what the checks go by. Loads models: no work for the web process.
-
-    Raises:
-        SimilarityMissing, NameModelMissing: a model is not here.
-    """
+    """Set, and do not save, what the checks go by. Loads models: no work for the web process. Raises SimilarityMissing,
+    NameModelMissing where a model is not here."""
     similarity = sentence_model(settings.SENTENCE_MODEL, embed=vectors_of)
     measure = measure_of(similarity)
     texts = [caption.text for caption in captions]

@@ -63,11 +63,8 @@ def rewriting_start(*, corpus: Corpus, provider: str, actor: User | None, projec
     """Order captions for every description of the corpus that has none of its own yet, in the background.
 
     The people of ``project`` see its progress. A rewriting that stopped before its end goes on where it was, with the
-    provider asked for now; so does one whose provider does not answer.
-
-    Raises:
-        NotPossible: another provider is at work on the corpus, or an import; the provider is not set up; or nothing is
-            left to do.
+    provider asked for now; so does one whose provider does not answer. Raises NotPossible where another provider is at
+    work on the corpus, or an import; the provider is not set up; or nothing is left to do.
     """
     if not Corpus.objects.select_for_update(skip_locked=True, no_key=True).filter(pk=corpus.pk).exists():
         raise NotPossible(f"A file for {corpus.name!r} is being checked or imported. Try again when that is done.")
@@ -160,11 +157,8 @@ def _unchecked(corpus_id: int) -> QuerySet[Caption]:
 
 
 def provider_of(name: str, *, corpus_id: int, prompt: Prompt | None, patient: bool = True) -> providers.Provider:
-    """The provider of this name as it is set up; asked once and not for long unless ``patient``.
-
-    Raises:
-        ProviderUnusable: it is not set up.
-    """
+    """The provider of this name as it is set up; asked once and not for long unless ``patient``. Raises
+    ProviderUnusable where it is not set up."""
     if name == Caption.Provider.RULES:
         return providers.Rules(members_of(corpus_id))
     if name != Caption.Provider.OPENAI or prompt is None:
@@ -333,11 +327,8 @@ REDOS = JobKind(
 
 @transaction.atomic
 def caption_redo(*, project: Project, caption: Caption, actor: User) -> CaptionRedo:
-    """Ask for another wording in the background; the caption stays in review.
-
-    Raises:
-        NotPossible: it is no longer in review, or another wording is on its way.
-    """
+    """Ask for another wording in the background; the caption stays in review. Raises NotPossible where it is no longer
+    in review, or another wording is on its way."""
     row = caption_in_review(caption)
     if row.redos.filter(finished_at=None).exists():
         raise NotPossible("Another wording of this caption is on its way.")
@@ -379,11 +370,8 @@ def _redo_make(redo: CaptionRedo) -> None:
 
 
 def _another_wording(work: Work, caption: Caption) -> Answer:
-    """Ask the provider for another wording; the rules know two, and give only one that nobody has seen.
-
-    Raises:
-        NotPossible: the rules have no other.
-    """
+    """Ask the provider for another wording; the rules know two, and give only one that nobody has seen. Raises
+    NotPossible where the rules have no other."""
     item = providers.Item(caption.description_id, caption.description.text, caption.moment.video.name)
     if work.provider.name != Caption.Provider.RULES:
         (answer,) = work.provider.rewrite([item], again=True)

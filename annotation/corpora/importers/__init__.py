@@ -44,7 +44,7 @@ LINES: tuple[tuple[str, set[str]], ...] = (  # what a line's object holds; the f
 
 
 def form_of(source: IO[bytes], name: str = "") -> str:
-    """The name of the form that the file's head and name speak for; empty where they speak for none."""
+    """The name of the format that the file's head and name indicate; empty where they indicate none."""
     head = source.read(HEAD)
     source.seek(0)
     if head.startswith(ZIP):
@@ -77,7 +77,7 @@ def _of_line(line: str) -> str:
 
 
 def _of_entries(text: str) -> str:
-    """One object of videos: its first entry tells frames from seconds; the two that have seconds are told by names."""
+    """One object of videos: its first entry distinguishes frames from seconds; names distinguish the two in seconds."""
     try:
         entry = _first_entry(text)
     except (ValueError, RecursionError, KeyError):

@@ -313,11 +313,8 @@ class _Text:
 
 
 def entries(parts: Iterable[str]) -> Iterator[tuple[int, str, Any]]:
-    """Line, key and value of each entry of the object that the text is, keys repeated as they are.
-
-    Raises:
-        BrokenJson: after the last entry that could be read.
-    """
+    """Line, key and value of each entry of the object that the text is, keys repeated as they are. Raises BrokenJson
+    after the last entry that could be read."""
     text = _Text(parts)
     for first in text.members("{", "}"):
         if first != '"':
@@ -328,11 +325,8 @@ def entries(parts: Iterable[str]) -> Iterator[tuple[int, str, Any]]:
 
 
 def elements(parts: Iterable[str]) -> Iterator[tuple[int, Any]]:
-    """Line and value of each element of the list that the text is.
-
-    Raises:
-        BrokenJson: after the last element that could be read.
-    """
+    """Line and value of each element of the list that the text is. Raises BrokenJson after the last element that could
+    be read."""
     text = _Text(parts)
     for _ in text.members("[", "]"):
         line = text.line

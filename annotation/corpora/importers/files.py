@@ -59,11 +59,8 @@ class Budget:
         self.began = self.clock()
 
     def add(self, data: bytes) -> None:
-        """Count a piece of text.
-
-        Raises:
-            ImportFileError: it is more than may come; the message says the limit and what to do.
-        """
+        """Count a piece of text. Raises ImportFileError where it is more than may come; the message says the limit and
+        what to do."""
         self.size += len(data)
         self.lines += data.count(b"\n") + data.count(b"\r") - data.count(b"\r\n")
         limits = self.limits
@@ -91,11 +88,8 @@ class Budget:
         return f"{self.limits.advice}." + (f" Who runs the site can raise {setting}." if setting else "")
 
     def begin(self, data: bytes, *, packed: bool) -> None:
-        """Count a file that is in memory: its text, or what it is packed to until ``read`` unpacks it.
-
-        Raises:
-            ImportFileError: it is more than may come.
-        """
+        """Count a file that is in memory: its text, or what it is packed to until ``read`` unpacks it. Raises
+        ImportFileError where it is more than may come."""
         if packed:
             self.packed_size += len(data)
             return
@@ -112,7 +106,7 @@ class Budget:
 
 
 class CountedReader(io.RawIOBase):
-    """The bytes of ``source``; ``count`` hears of each piece, and may refuse it."""
+    """The bytes of ``source``; ``count`` gets each piece, and may refuse it."""
 
     def __init__(self, source: "IO[bytes] | io.RawIOBase", count: Callable[[bytes], None]) -> None:
         self.source, self.count = source, count
@@ -140,11 +134,8 @@ UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 @contextmanager
 def zip_opened(source: IO[bytes]) -> Iterator[ZipFile]:
-    """The archive, for the block.
-
-    Raises:
-        ImportFileError: it is damaged, its directory is too large, or it packs an entry in another way.
-    """
+    """The archive, for the block. Raises ImportFileError where it is damaged, its directory is too large, or it packs
+    an entry in another way."""
     bounded = _Bounded(source)
     with _as_import_error(*DAMAGED):
         archive = ZipFile(cast(IO[bytes], bounded))
@@ -190,11 +181,8 @@ class _Bounded:
 
 
 def read_path(form: Format, path: Path, options: Given) -> Iterator[Item]:
-    """Every item of a file or, where the form has many files, of a folder of them.
-
-    Raises:
-        ImportFileError: there is nothing of this form, or it cannot be opened.
-    """
+    """Every item of a file or, where the form has many files, of a folder of them. Raises ImportFileError where there
+    is nothing of this form, or it cannot be opened."""
     if not path.is_dir():
         with path.open("rb") as source:
             yield from read_file(form, source, path.name, options)
@@ -213,11 +201,8 @@ def read_path(form: Format, path: Path, options: Given) -> Iterator[Item]:
 def read_file(
     form: Format, source: IO[bytes], name: str, options: Given, *, budget: Budget | None = None
 ) -> Iterator[Item]:
-    """Every item of one open file; gzip is unpacked on the way, and so is zip where the form has many files.
-
-    Raises:
-        ImportFileError: it is packed in another way, is not UTF-8, or goes beyond the limits of ``budget``.
-    """
+    """Every item of one open file; gzip is unpacked on the way, and so is zip where the form has many files. Raises
+    ImportFileError where it is packed in another way, is not UTF-8, or goes beyond the limits of ``budget``."""
     reading = _Reading(form, options, budget or Budget())
     if _head(source).startswith(ZIP):
         return reading.archive(source)
@@ -257,11 +242,8 @@ class _Reading:
 
 
 def pieces_of(source: IO[bytes], *, budget: Budget | None = None) -> Iterator[str]:
-    """The text of an open file in pieces; gzip is unpacked on the way.
-
-    Raises:
-        ImportFileError: it is packed in another way, is not UTF-8, or goes beyond the limits of ``budget``.
-    """
+    """The text of an open file in pieces; gzip is unpacked on the way. Raises ImportFileError where it is packed in
+    another way, is not UTF-8, or goes beyond the limits of ``budget``."""
     if _head(source).startswith(ZIP):
         raise ImportFileError(IS_ZIP)
     with _opened(source, budget or Budget()) as text:

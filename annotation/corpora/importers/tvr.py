@@ -45,11 +45,8 @@ def kind_of(value: object) -> Kind:
 
 
 def read_durations(path: str | Path) -> dict[str, tuple[float, int]]:
-    """Read the table of videos, ``{split: {name: [duration, index]}}``, as {name: (seconds, index)}.
-
-    Raises:
-        ImportFileError: the file cannot be read, is not of this form, or names a video or an index twice.
-    """
+    """Read the table of videos, ``{split: {name: [duration, index]}}``, as {name: (seconds, index)}. Raises
+    ImportFileError where the file cannot be read, is not of this form, or names a video or an index twice."""
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except OSError as error:

@@ -122,7 +122,7 @@ def corpus_import(
     """Add videos, moments, descriptions, captions and subtitles of a file; what is there already stays.
 
     The description serves as caption until it is rewritten. With a bad line nothing is written unless ``skip_bad``;
-    nothing is written in a ``dry_run``, whose report says what would be. ``on_warning`` hears of every bad line,
+    nothing is written in a ``dry_run``, whose report says what would be. ``on_warning`` gets every bad line,
     clipped window and flagged description.
     Files of ``videos`` are stored after that, each by itself: a repeat goes on where an earlier one was ended.
     """
@@ -198,7 +198,7 @@ class _Intake:
             self.report.added += len(new) + self._subtitles_add(subtitles)
 
     def _sorted_out(self, chunk: Sequence[Item], clashes: Mapping[tuple[int, str], BadLine]) -> list[Row]:
-        """The records that may become rows; the report hears of everything in the order of the file."""
+        """The records that may become rows; everything is reported in the order of the file."""
         good: list[Row] = []
         for item in chunk:
             if isinstance(item, VideoRecord):

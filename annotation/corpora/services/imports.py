@@ -66,11 +66,8 @@ def corpus_import_create(
     source_split: str = "",
     clip: bool = False,
 ) -> CorpusImport:
-    """Store a file and wake the task that checks it.
-
-    Raises:
-        NotPossible: the corpus is somebody else's, or another file of theirs is still at work.
-    """
+    """Store a file and wake the task that checks it. Raises NotPossible where the corpus is somebody else's, or another
+    file of theirs is still at work."""
     if not may_import_into(actor=actor, corpus_name=corpus_name):
         raise NotPossible("There is a corpus of this name that is not yours. Choose another name.")
     row = CorpusImport(owner=actor, corpus_name=corpus_name, format=format, source_split=source_split, clip=clip)

@@ -1,4 +1,4 @@
-"""manage.py draw_queries PROJECT: queries of a project that has none, or new ones while nothing rests on the old."""
+"""manage.py draw_queries PROJECT: queries of a project that has none, or new ones while nothing depends on the old."""
 
 from argparse import ArgumentTypeError
 from typing import Any
@@ -20,7 +20,7 @@ class Command(MomentJudgeCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project")
         add_draw_arguments(parser)
-        parser.add_argument("--again", action="store_true", help="throw away queries that nothing rests on yet")
+        parser.add_argument("--again", action="store_true", help="discard queries that nothing depends on yet")
         parser.add_argument("--dry-run", action="store_true", help="say what would come out, and draw nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -19,21 +19,15 @@ FOLDER = Path("usr") / "share" / "wordnet"
 
 
 def fetch(into: Path) -> list[Path]:
-    """Download the packages into ``into``; no root is needed.
-
-    Raises:
-        WordNetMissing: there is no apt-get, or it cannot fetch them.
-    """
+    """Download the packages into ``into``; no root is needed. Raises WordNetMissing where there is no apt-get, or it
+    cannot fetch them."""
     _run(["apt-get", "download", *PACKAGES], into)
     return sorted(into.glob("*.deb"))
 
 
 def unpack(packages: Sequence[Path], into: Path) -> Path:
-    """Unpack the packages below ``into``; the folder that then holds WordNet.
-
-    Raises:
-        WordNetMissing: there is no dpkg, or a file is no package.
-    """
+    """Unpack the packages below ``into``; the folder that then holds WordNet. Raises WordNetMissing where there is no
+    dpkg, or a file is no package."""
     for package in packages:
         _run(["dpkg", "-x", str(package.resolve()), str(into)], into)
     return into / FOLDER

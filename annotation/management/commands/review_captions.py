@@ -78,11 +78,8 @@ def _actor(project: Project, username: str | None) -> User:
 
 
 def _take(project: Project, actor: User, decision: str, row: dict[str, str]) -> None:
-    """Store one line's decision; those in a file were made by the same rules as on the page.
-
-    Raises:
-        NotPossible: the decision or the caption is unknown, or it was decided before.
-    """
+    """Store one line's decision; those in a file were made by the same rules as on the page. Raises NotPossible where
+    the decision or the caption is unknown, or it was decided before."""
     if not decision:
         return
     if decision not in DECISIONS:

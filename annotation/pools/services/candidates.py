@@ -104,7 +104,7 @@ def candidates_rank(
     """Rank the pool for every judged query of the project that has no candidates; return how many these are.
 
     Moments without a preview take part only where the corpus has no video at all: its pools can be studied, and nothing
-    of them can be opened. ``on_progress`` is told of embedded texts, ``on_ranked`` of ranked queries. Raises
+    of them can be opened. ``on_progress`` gets embedded texts, ``on_ranked`` ranked queries. Raises
     SimilarityMissing where the project's similarity is not here; no other takes its place.
     """
     project = Project.objects.get(pk=project_id)
@@ -139,11 +139,8 @@ def candidates_rank(
 
 
 def similarity_of(project: Project) -> str:
-    """Return the name of the similarity that ranks the project's candidates.
-
-    Raises:
-        SimilarityMissing: it came with a file, or from a time before MOMENTJUDGE_MODELS, and names a folder elsewhere.
-    """
+    """Return the name of the similarity that ranks the project's candidates. Raises SimilarityMissing where it came
+    with a file, or from a time before MOMENTJUDGE_MODELS, and names a folder elsewhere."""
     _check_models(project.dataset.similarity)
     return project.dataset.similarity or settings.SENTENCE_MODEL
 

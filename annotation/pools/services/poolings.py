@@ -41,11 +41,8 @@ class Returned(NamedTuple):
 
 @dataclass(frozen=True)
 class Scope:
-    """How deep to pool, from which overlap a span is a moment, and for which queries.
-
-    Raises:
-        NotPossible: depth or threshold is out of range.
-    """
+    """How deep to pool, from which overlap a span is a moment, and for which queries. Raises NotPossible where depth
+    or threshold is out of range."""
 
     depth: int = rules.RUN_DEPTH
     iou_min: float = rules.IOU_MIN
@@ -64,10 +61,7 @@ def pooling_create(
     *, project: Project, sources: Mapping[str, Sequence[UUID]], scope: Scope, actor: User | None = None
 ) -> Pooling:
     """Create a pooling without a plan yet, of ``sources``: names, with the UUIDs of the stored runs, none of a file.
-
-    Raises:
-        NotPossible: no run is given.
-    """
+    Raises NotPossible where no run is given."""
     if not sources:
         raise NotPossible("Choose at least one run.")
     pooling = Pooling.objects.create(project=project, created_by=actor, **vars(scope))
@@ -86,7 +80,7 @@ def pooling_plan(*, pooling: Pooling, queries: Mapping[int, int], returned: Iter
         returned: rows of one source after those of another.
 
     Raises:
-        NotPossible: it has its plan, or was thrown away.
+        NotPossible: it has its plan, or was discarded.
     """
     with _planning(pooling, "This pool is planned already.") as sources:
         watchable = watchable_moments(pooling.project)
@@ -161,11 +155,8 @@ def pooling_fail(*, pooling: Pooling, error: str) -> None:
 
 @transaction.atomic
 def pooling_discard(*, pooling: Pooling) -> None:
-    """Throw a plan away; again, it changes nothing.
-
-    Raises:
-        NotPossible: it is opened, so that its pairs are being judged.
-    """
+    """Discard a plan; repeating it changes nothing. Raises NotPossible where it is opened, so that its pairs are being
+    judged."""
     row = Pooling.objects.select_for_update().get(pk=pooling.pk)
     if row.is_opened:
         raise NotPossible("This pool is opened: its pairs are judged.")
@@ -175,11 +166,8 @@ def pooling_discard(*, pooling: Pooling) -> None:
 
 @transaction.atomic
 def pooling_confirm(*, pooling: Pooling, actor: User | None) -> Pooling:
-    """Let the plan become candidates; again, it changes nothing.
-
-    Raises:
-        NotPossible: there is no plan, or it was thrown away.
-    """
+    """Let the plan become candidates; repeating it changes nothing. Raises NotPossible where there is no plan, or it
+    was discarded."""
     row = Pooling.objects.select_for_update().get(pk=pooling.pk)
     if row.is_opened:
         return row
@@ -227,11 +215,8 @@ EXACTLY = 1.0  # moments themselves are returned, no spans that would have to fi
 
 @dataclass(frozen=True)
 class Draw:
-    """How many of the best and how many others, and the seed that draws them.
-
-    Raises:
-        NotPossible: a number is out of range.
-    """
+    """How many of the best and how many others, and the seed that draws them. Raises NotPossible where a number is out
+    of range."""
 
     seed: int
     top: int = rules.TOP
@@ -261,11 +246,8 @@ def coverage_create(*, project: Project, queries: Sequence[Query], draw: Draw, a
 
 @transaction.atomic
 def coverage_plan(*, pooling: Pooling) -> None:
-    """Rank the pool for each query of the study, draw the others, and write both down.
-
-    Raises:
-        NotPossible: it has its plan, was thrown away, or there is no moment to judge.
-    """
+    """Rank the pool for each query of the study, draw the others, and write both down. Raises NotPossible where it has
+    its plan, was discarded, or there is no moment to judge."""
     with _planning(pooling, "This study is planned already.") as sources:
         queries = list(Query.objects.filter(pool_answers__source__pooling=pooling).order_by("number"))
         pool = pool_of(project=pooling.project)

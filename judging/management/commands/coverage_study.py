@@ -28,7 +28,7 @@ class Command(MomentJudgeCommand):
         parser.add_argument("--query-set", help="draw from the queries of this set alone")
         parser.add_argument("--top", type=int, default=TOP, help=f"best moments by similarity ({TOP})")
         parser.add_argument("--others", type=int, default=OTHERS, help=f"random others of each query ({OTHERS})")
-        parser.add_argument("--seed", type=int, help="of the draws (default: a random one, which is told)")
+        parser.add_argument("--seed", type=int, help="of the draws (default: a random one, which is printed)")
         parser.add_argument("--dry-run", action="store_true", help="say what would be judged, and open nothing")
         parser.add_argument("--report", action="store_true", help="open nothing: what the last study found")
         parser.add_argument("--csv", type=Path, help="write the report here: a row for each query and band")

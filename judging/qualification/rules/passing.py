@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judging.qualification.rules.truth import levels_distinguished, rounded_up
-from judging.quality.rules.agreement import FEWEST_PAIRS, Weights, kappa_values
+from judging.quality.rules.agreement import Weights, kappa_values, percentiles, resampled
 from judging.work.rules import GRADES
 
 ROUNDING = 1e-9  # a value of exactly the threshold passes, whichever way its division was rounded
@@ -149,7 +149,6 @@ def no_kappa(report: Mapping[str, Any]) -> str:
 LEVELS = len(GRADES)
 SAMPLES = 8000  # people of each way; a chance of 1 % is known to 0.11 points
 LOW_SAMPLES, RESAMPLES = 400, 200  # people, and resamples of each, whose interval is computed where the rule asks
-CHUNK = 100  # tables that are resampled at a time
 MOST = 0.01  # of the chance to pass for who ought to fail
 # Relevance 0 to 4 among the settled pairs that TVR-Ranking published (data/tvr_ranking/raw_annotation.csv).
 PUBLISHED = (5929, 19245, 30056, 24439, 14773)
@@ -280,16 +279,7 @@ def rule_met(tables: Tables, totals: NDArray[np.float64], rule: PassRule) -> NDA
 
 
 def lows(tables: Tables, rule: PassRule, rng: np.random.Generator) -> NDArray[np.float64]:
-    """The lower bound of kappa's interval of each table [C, 5, 5], as ``agreement.percentiles``: [C]."""
-    cells, which = np.unique(tables.reshape(-1, LEVELS**2), axis=0, return_inverse=True)  # [D, 25]
-    bounds = np.full(len(cells), -np.inf)
-    for start in range(0, len(cells), CHUNK):
-        part = cells[start : start + CHUNK]
-        n = part.sum(axis=1)  # [d]
-        samples = rng.multinomial(n, part / n[:, None], size=(RESAMPLES, len(part)))  # [R, d, 25]
-        values = kappa_values(samples.reshape(-1, LEVELS, LEVELS), rule.weights).reshape(RESAMPLES, len(part))
-        defined = ~np.isnan(values)
-        enough = (n >= FEWEST_PAIRS) & (2 * defined.sum(axis=0) >= RESAMPLES)
-        for index in np.flatnonzero(enough):
-            bounds[start + index] = np.quantile(values[defined[:, index], index], 0.025)
-    return bounds[which.reshape(-1)]
+    """The lower bound of kappa's interval of each table [C, 5, 5]: [C], minus infinity where there is none."""
+    samples = (resampled(table, samples=RESAMPLES, seed=rng) for table in tables)
+    intervals = [percentiles(sample, rule.weights) for sample in samples]
+    return np.array([-np.inf if interval is None else interval.low for interval in intervals])

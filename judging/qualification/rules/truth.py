@@ -245,7 +245,7 @@ def draw_even(
     Args:
         pairs: each with its query and its truth; the same in the same order give the same draw.
         seed: of the draw.
-        shown_before: pairs to avoid, as their truth was told before.
+        shown_before: pairs to avoid, as their truth was shown before.
 
     Returns:
         The pairs, those of a query together, queries and pairs in random order; TooFew where fewer than ``queries``

@@ -65,7 +65,7 @@ class AttemptGrade(NamedTuple):
 
 
 class AttemptPair(NamedTuple):
-    """One pair of an attempt; ``truth`` and ``explanation`` are shown only where the attempt tells them."""
+    """One pair of an attempt; ``truth`` and ``explanation`` are shown only where the attempt reveals them."""
 
     known_id: int
     uuid: UUID

@@ -95,8 +95,8 @@ def known_pairs_in_stock(*, project_id: int) -> list[Known]:
 
 
 def known_pairs_shown(*, project_id: int) -> frozenset[int]:
-    """Pairs of whose truth somebody was told, by the query's words: in a tutorial, a warm-up or an exam's result. An
-    exam's result tells of every pair graded: where the grade is off by more than one, or that it is not."""
+    """Pairs whose truth was shown to somebody, by the query's words: in a tutorial, a warm-up or an exam's result. An
+    exam's result reveals every pair graded: where the grade is off by more than one, or that it is not."""
     return frozenset(known_id for (known_id,) in sql_rows(SHOWN, {"project": project_id}))
 
 
@@ -210,7 +210,7 @@ class ExamPower:
     chances: dict[Grader, Chance]
     truth: str  # where the truths come from: "drawn", "settled" or "published"
     pairs: int
-    shown: int = 0  # of the pairs that an attempt asks, those whose truth somebody was told, on average
+    shown: int = 0  # of the pairs that an attempt asks, those whose truth was shown to somebody, on average
 
     @property
     def too_easy(self) -> list[Grader]:

@@ -315,7 +315,7 @@ def attempt_grade(
 ) -> tuple[OpenAttempt, int | None]:
     """Record a grade for a pair of known truth, where the person's attempt asks for it.
 
-    Before an exam is handed in a grade replaces the one before; where the truth is told at once it is final. In the
+    Before an exam is handed in a grade replaces the one before; where the truth is shown at once it is final. In the
     feedback round every grade is kept.
 
     Args:
@@ -390,7 +390,7 @@ def _gradable_or_refused(open_attempt: OpenAttempt, pair: AttemptPair) -> None:
 
 
 def _next(open_attempt: OpenAttempt, index: int) -> int | None:
-    """Where truths are told at once the pair stays to show its own; so does one that is still misaligned."""
+    """Where truths are shown at once the pair stays to show its own; so does one that is still misaligned."""
     pair = open_attempt.pairs[index]
     if open_attempt.reveals_at_once or (open_attempt.in_feedback and pair.is_misaligned):
         return index

@@ -123,7 +123,7 @@ def tutorial_add(*, known_pair: KnownPair, actor: User) -> KnownPair:
     no grade."""
     pair = _locked(known_pair)
     if pair.truth is None:
-        raise NotPossibleNow("Grade the pair first: the tutorial tells everybody its grade.")
+        raise NotPossibleNow("Grade the pair first: the tutorial shows everybody its grade.")
     if pair.tutorial_position is None:
         last = _tutorial(pair.project).aggregate(last=Max("tutorial_position"))["last"] or 0
         pair.tutorial_position = last + 1

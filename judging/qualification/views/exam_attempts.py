@@ -74,7 +74,7 @@ def hand_in(request: HttpRequest, attempt_uuid: UUID) -> HttpResponse:
 
 @login_required
 def pair_show(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
-    """One pair: to change its grade, or to look at what was told of it."""
+    """One pair: to change its grade, or to look at its feedback."""
     open_attempt = _own_pair(request, pair_uuid)
     index = open_attempt.index_of(pair_uuid)
     is_over = open_attempt.state in (ExamAttempt.State.DONE, ExamAttempt.State.MISSED)
@@ -84,7 +84,7 @@ def pair_show(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
 
 
 def _may_be_shown(open_attempt: OpenAttempt, index: int) -> bool:
-    """Pairs come in order where each is told at once, and only misaligned ones come back."""
+    """Pairs come in order where each truth is shown at once, and only misaligned ones come back."""
     pair = open_attempt.pairs[index]
     if open_attempt.reveals_at_once:
         return bool(pair.grades) or index == open_attempt.next_index()
@@ -225,7 +225,7 @@ def _screen(open_attempt: OpenAttempt, index: int, note: str) -> dict[str, Any]:
         "total": len(pairs),
         "done": sum(not open_attempt.asks(pair) for pair in pairs),
         "previous": pairs[position - 2] if position > 1 else None,
-        # where the truth is told at once, it is shown only after this pair is graded
+        # where the truth is shown at once, this is shown only after this pair is graded
         "following": pairs[position] if position < len(pairs) else None,
         "ahead": open_attempt.ahead_of(index),
         "takes_grade": not current.is_retired and (open_attempt.asks(current) or open_attempt.may_change),

@@ -5,7 +5,7 @@ from functools import partial, reduce
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -13,7 +13,7 @@ from django.utils import timezone
 from accounts.access import LEAD, STAFF, MemberRequest, project_action, project_page, row_page
 from accounts.models import Membership, Project
 from core.exceptions import NotPossible
-from core.forms import SubmitForm
+from core.forms import SubmitForm, errors_as_messages, is_valid_or_message
 from core.lists import csv_download
 from core.refusals import refusal_log
 from judging.exceptions import NotPossibleNow, TooFewPairs, Unfinished
@@ -187,19 +187,17 @@ def _exam(
 def exam_close(request: MemberRequest, exam: Exam) -> HttpResponse:
     """Close it; while people are unfinished, ask first and name them."""
     form = CloseForm(request.POST)
-    if not _is_valid(request, form):
+    if not is_valid_or_message(request, form):
         return redirect("judging:exam", exam.uuid)
     options = {**form.cleaned_data, "left_out": _numbers(request.POST.getlist("left_out"))}
     confirmed = _numbers(request.POST.getlist("confirmed"))
     try:
-        services.exam_close(exam=exam, actor=request.user, confirmed=confirmed, **options)
+        with errors_as_messages(request, NotPossible):
+            services.exam_close(exam=exam, actor=request.user, confirmed=confirmed, **options)
+            messages.success(request, "The exam is closed.")
     except Unfinished as error:
         response = _exam(request, exam, asking=error, choice=options, status=error.status)
         return refusal_log(request, response, str(error))
-    except NotPossible as error:
-        messages.error(request, str(error))
-    else:
-        messages.success(request, "The exam is closed.")
     return redirect("judging:exam", exam.uuid)
 
 
@@ -243,12 +241,9 @@ def _known_pair_change(
     request: MemberRequest, pair: KnownPair, form: SubmitForm, change: Callable[..., object], message: str = ""
 ) -> HttpResponse:
     """Change the pair by what the form holds; the page that follows says why not."""
-    if _is_valid(request, form):
-        try:
+    if is_valid_or_message(request, form):
+        with errors_as_messages(request, NotPossibleNow):
             change(pair=pair, actor=request.user, **form.cleaned_data)
-        except NotPossibleNow as error:
-            messages.error(request, str(error))
-        else:
             if message:
                 messages.success(request, message)
     return redirect(_page_of(pair))
@@ -265,23 +260,13 @@ def missed_exam(request: MemberRequest, attempt: ExamAttempt) -> HttpResponse:
 def missed_exam_count(request: MemberRequest, attempt: ExamAttempt) -> HttpResponse:
     """Let a missed exam count as an attempt, or not any more."""
     form = MissedForm(request.POST)
-    if _is_valid(request, form):
-        try:
+    if is_valid_or_message(request, form):
+        with errors_as_messages(request, NotPossible):
             exam_attempts.missed_exam_count(attempt=attempt, actor=request.user, **form.cleaned_data)
-        except NotPossible as error:
-            messages.error(request, str(error))
-        else:
             outcome = "counts as an attempt now" if form.cleaned_data["counts"] else "does not count as an attempt"
             messages.success(request, f"The missed exam {outcome}.")
     assert attempt.exam is not None
     return redirect("judging:exam", attempt.exam.uuid)
-
-
-def _is_valid(request: HttpRequest, form: SubmitForm) -> bool:
-    """Whether the form can be used; where not, the page that follows says why."""
-    if not form.is_valid():
-        messages.error(request, form.first_error())
-    return form.is_valid()
 
 
 def _page_of(pair: KnownPair) -> str:

@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 
 from accounts.access import ANNOTATOR, LEAD, STAFF, MemberRequest, project_action, project_page, row_page
 from accounts.models import Membership, Project, User
-from core.forms import refused, refused_form
+from core.forms import errors_as_messages, refused, refused_form
 from core.texts import uuid_or_none
 from judging.exceptions import AnswersIncomplete, ScreeningClosed, TooFewPairs
 from judging.guidelines import services as guideline_services
@@ -142,10 +142,8 @@ def shown(questions: list[dict[str, Any]], answers: list[int | None] | None = No
 
 @project_action(ANNOTATOR, back="judging:screening")
 def attempt_start(request: MemberRequest, project: Project) -> HttpResponse:
-    try:
+    with errors_as_messages(request, ScreeningClosed):
         services.screening_attempt_start(project=project, annotator=request.user)
-    except ScreeningClosed as error:
-        messages.error(request, str(error))
     return redirect("judging:screening", project.uuid)
 
 

@@ -88,7 +88,7 @@ def table_of(a: Sequence[int], b: Sequence[int]) -> Counts:
     return np.bincount(cells, minlength=LEVELS**2).reshape(LEVELS, LEVELS)
 
 
-def resampled(table: Counts, *, samples: int, seed: int) -> Counts:
+def resampled(table: Counts, *, samples: int, seed: int | np.random.Generator) -> Counts:
     """Tables [S, 5, 5] of as many pairs, drawn from the pairs of ``table`` [5, 5] with replacement; S is 0 for few."""
     n = int(table.sum())
     if n < FEWEST_PAIRS:

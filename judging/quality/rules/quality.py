@@ -1,75 +1,64 @@
-"""Quality figures of annotators' judgments, and how many gold pairs are due. Pure, over columns of all judgments.
+"""Quality figures of annotators' judgments, and how many gold pairs are due. Pure, over a table of all judgments.
 
-None is what cannot be said: no number is made up where there is too little.
+None is what cannot be said: no number is made up where there is too little. pandas is imported where a table is made,
+so that the web process starts without it.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from judging.quality.rules import agreement
-from judging.quality.rules.agreement import LEVELS, Weights
+from judging.quality.rules.agreement import Weights
 from judging.work.rules import GRADES, MAX_SPREAD
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMNS = ["annotator", "pair", "round", "grade", "relevance", "day", "active_ms"]
 EPOCH = date(1970, 1, 1)
 NOT_SETTLED = -1  # in ``relevance``
 NOT_KNOWN = -1  # in ``active_ms``
 Figures = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Judgments:
-    """Columns [N] of final judgments, in the order in which they were given."""
+def judgments_of(rows: list[tuple[int, ...]]) -> "pd.DataFrame":
+    """Return final judgments, in the order in which they were given, from rows of COLUMNS.
 
-    annotator: NDArray[np.int64]
-    pair: NDArray[np.int64]
-    round: NDArray[np.int64]
-    grade: NDArray[np.int64]
-    relevance: NDArray[np.int64]  # of the settled pair, else NOT_SETTLED
-    day: NDArray[np.int64]  # days since 1970-01-01 in the project's time zone
-    active_ms: NDArray[np.int64]  # or NOT_KNOWN
+    ``relevance`` is that of the settled pair, else NOT_SETTLED; ``day`` counts from 1970-01-01 in the project's time
+    zone; ``active_ms`` may be NOT_KNOWN.
+    """
+    import pandas as pd
 
-    @classmethod
-    def of(cls, rows: list[tuple[int, ...]]) -> "Judgments":
-        columns = np.array(rows, dtype=np.int64).reshape(len(rows), 7)
-        return cls(*columns.T)
-
-    def __len__(self) -> int:
-        return len(self.grade)
-
-    def where(self, mask: NDArray[np.bool_]) -> "Judgments":
-        return Judgments(*(getattr(self, name)[mask] for name in self.__dataclass_fields__))
-
-    @property
-    def settled(self) -> NDArray[np.bool_]:
-        return np.not_equal(self.relevance, NOT_SETTLED)
+    return pd.DataFrame(rows, columns=COLUMNS, dtype="int64")
 
 
-def project_figures(all_of_them: Judgments) -> Figures:
+def project_figures(judgments: "pd.DataFrame") -> Figures:
     """Agreement of everybody: Krippendorff's alpha over all grades, Fleiss' kappa of first rounds."""
-    counts = _counts(all_of_them)
-    first = _counts(all_of_them.where(all_of_them.round == 1))
+    counts, first = _counts(judgments), _counts(judgments[judgments["round"] == 1])
     return {
-        "judgments": len(all_of_them),
+        "judgments": len(judgments),
         "pairs": len(counts),
         "alpha": agreement.krippendorff_of_counts(counts),
         "fleiss": agreement.fleiss_kappa(first[first.sum(axis=1) == 2]),
-        "distribution": np.bincount(all_of_them.grade, minlength=LEVELS).tolist(),
+        "distribution": distribution(judgments),
     }
 
 
-def _counts(judgments: Judgments) -> NDArray[np.int64]:
+def _counts(judgments: "pd.DataFrame") -> NDArray[np.int64]:
     """How often each pair was given each grade [P, 5]."""
-    _, index = np.unique(judgments.pair, return_inverse=True)
-    pairs = int(index.max()) + 1 if len(index) else 0
-    return np.bincount(index * LEVELS + judgments.grade, minlength=pairs * LEVELS).reshape(pairs, LEVELS)
+    return agreement.counts_of(judgments.groupby("pair")["grade"].agg(list))
 
 
-def annotator_figures(mine: Judgments, *, agreed: NDArray[np.bool_], fast_s: float, seed: int) -> Figures:
+def distribution(judgments: "pd.DataFrame") -> list[int]:
+    """How often each grade was given."""
+    return [int((judgments["grade"] == grade).sum()) for grade in GRADES]
+
+
+def annotator_figures(mine: "pd.DataFrame", *, agreed: "pd.Series", fast_s: float, seed: int) -> Figures:
     """Figures of one annotator.
 
     Args:
@@ -78,48 +67,50 @@ def annotator_figures(mine: Judgments, *, agreed: NDArray[np.bool_], fast_s: flo
         fast_s: a judgment in less time is too fast; a value of the policy.
         seed: of the intervals.
     """
-    settled = mine.where(mine.settled)
-    agreements = agreed[agreed != UNKNOWN] == AGREED
+    settled, agreements, active_ms = settled_of(mine), agreed.dropna(), mine["active_ms"]
+    is_fast = (active_ms != NOT_KNOWN) & (active_ms < fast_s * 1000)
     return {
         "judgments": len(mine),
         "consensus": float(agreements.mean()) if len(agreements) else None,
-        "against_relevance": agreement.kappas(settled.grade.tolist(), settled.relevance.tolist(), seed=seed),
+        "against_relevance": agreement.kappas(settled["grade"].tolist(), settled["relevance"].tolist(), seed=seed),
         "bias": bias(settled),
-        "distribution": np.bincount(mine.grade, minlength=LEVELS).tolist(),
+        "distribution": distribution(mine),
         "seconds": seconds(mine),
         "weeks": weeks(mine),
-        "longest_run": longest_run(mine.grade),
-        "fast_streak": longest_streak((mine.active_ms != NOT_KNOWN) & (mine.active_ms < fast_s * 1000)),
+        "longest_run": longest_run(mine["grade"].to_numpy()),
+        "fast_streak": longest_streak(is_fast.to_numpy()),
     }
 
 
-def bias(settled: Judgments) -> float | None:
+def settled_of(judgments: "pd.DataFrame") -> "pd.DataFrame":
+    return judgments[judgments["relevance"] != NOT_SETTLED]
+
+
+def bias(settled: "pd.DataFrame") -> float | None:
     """Mean of grade less relevance: above 0 for who grades high."""
-    return float((settled.grade - settled.relevance).mean()) if len(settled) else None
+    return float((settled["grade"] - settled["relevance"]).mean()) if len(settled) else None
 
 
-def seconds(mine: Judgments) -> Figures:
+def seconds(mine: "pd.DataFrame") -> Figures:
     """Median and mean seconds a judgment, over those whose time is known."""
-    times_s = mine.active_ms[mine.active_ms != NOT_KNOWN] / 1000
+    times_s = mine["active_ms"][mine["active_ms"] != NOT_KNOWN] / 1000
     if not len(times_s):
         return {"known": 0, "median": None, "mean": None}
-    return {"known": len(times_s), "median": float(np.median(times_s)), "mean": float(times_s.mean())}
+    return {"known": len(times_s), "median": float(times_s.median()), "mean": float(times_s.mean())}
 
 
-def weeks(mine: Judgments) -> list[Figures]:
+def weeks(mine: "pd.DataFrame") -> list[Figures]:
     """The same figures week by week, Mondays first: drift shows here."""
-    monday = mine.day - (mine.day + 3) % 7  # 1970-01-01 was a Thursday
     rows = []
-    for start in np.unique(monday):
-        week = mine.where(monday == start)
-        settled = week.where(week.settled)
+    for start, week in mine.groupby(mine["day"] - (mine["day"] + 3) % 7):  # 1970-01-01 was a Thursday
+        settled = settled_of(week)
         rows.append(
             {
                 "week": (EPOCH + timedelta(days=int(start))).isoformat(),
                 "judgments": len(week),
-                "mean": float(week.grade.mean()),
+                "mean": float(week["grade"].mean()),
                 "bias": bias(settled),
-                "kappa": agreement.kappa(settled.grade.tolist(), settled.relevance.tolist(), Weights.QUADRATIC),
+                "kappa": agreement.kappa(settled["grade"].tolist(), settled["relevance"].tolist(), Weights.QUADRATIC),
                 "seconds": seconds(week)["median"],
             }
         )
@@ -137,48 +128,28 @@ def longest_streak(marked: NDArray[np.bool_]) -> int:
     return int(np.diff(gaps).max()) - 1
 
 
-UNKNOWN, AGREED, APART = -1, 1, 0
 FEWEST_GOLD = 10  # grades before their share says something
 
 
-def agreed_with_partner(judgments: Judgments) -> NDArray[np.int64]:
-    """For each judgment whether the other grade of its pair and round is at most one away: AGREED, APART or UNKNOWN."""
-    keys = np.stack([judgments.pair, judgments.round])
-    _, group, sizes = np.unique(keys, axis=1, return_inverse=True, return_counts=True)
-    group = group.ravel()
-    high, low = np.full(len(sizes), -1), np.full(len(sizes), LEVELS)
-    np.maximum.at(high, group, judgments.grade)
-    np.minimum.at(low, group, judgments.grade)
-    outcome = np.where(high - low <= MAX_SPREAD, AGREED, APART)
-    outcome[sizes < 2] = UNKNOWN
-    by_judgment: NDArray[np.int64] = outcome[group]
-    return by_judgment
+def agreed_with_partner(judgments: "pd.DataFrame") -> "pd.Series":
+    """For each judgment whether the other grade of its pair and round is at most one away; missing without another."""
+    grades = judgments.groupby(["pair", "round"])["grade"]
+    is_near = grades.transform("max") - grades.transform("min") <= MAX_SPREAD
+    return is_near.where(grades.transform("size") > 1)
 
 
-def partners(judgments: Judgments) -> dict[int, list[Figures]]:
+def partners(judgments: "pd.DataFrame") -> dict[int, list[Figures]]:
     """For each annotator, their agreement with everybody who graded a pair of theirs; who shared most comes first."""
-    people, who = np.unique(judgments.annotator, return_inverse=True)
-    tables = _meetings(judgments, who, len(people))  # [A, A, 5, 5]
-    by_annotator: dict[int, list[Figures]] = {}
-    for index, person in enumerate(people):
-        shared = tables[index].sum(axis=(1, 2))
-        order = sorted(np.flatnonzero(shared), key=lambda other: (-shared[other], people[other]))
-        by_annotator[int(person)] = [_partner(int(people[other]), tables[index, other]) for other in order]
+    by_annotator: dict[int, list[Figures]] = {int(person): [] for person in sorted(judgments["annotator"].unique())}
+    grades = judgments[["pair", "annotator", "grade"]]
+    meetings = grades.merge(grades, on="pair", suffixes=("", "_other"))
+    meetings = meetings[meetings["annotator"] != meetings["annotator_other"]]
+    for (person, other), rows in meetings.groupby(["annotator", "annotator_other"]):
+        table = agreement.table_of(rows["grade"].tolist(), rows["grade_other"].tolist())
+        by_annotator[int(person)].append(_partner(int(other), table))
+    for figures in by_annotator.values():
+        figures.sort(key=lambda partner: -partner["pairs"])  # stable: by account where they share equally many
     return by_annotator
-
-
-def _meetings(judgments: Judgments, who: NDArray[np.int64], people: int) -> NDArray[np.int64]:
-    """How often the first gave i where the second gave j, for every two annotators [A, A, 5, 5]."""
-    order = np.argsort(judgments.pair, kind="stable")
-    pair, who, grade = judgments.pair[order], who[order], judgments.grade[order]
-    cells = np.zeros(people * people * LEVELS**2, dtype=np.int64)
-    most = np.unique(pair, return_counts=True)[1].max(initial=0)  # grades of one pair
-    for apart in range(1, most):
-        both = pair[apart:] == pair[:-apart]
-        a, b, i, j = who[:-apart][both], who[apart:][both], grade[:-apart][both], grade[apart:][both]
-        for one, other, x, y in ((a, b, i, j), (b, a, j, i)):
-            cells += np.bincount(((one * people + other) * LEVELS + x) * LEVELS + y, minlength=len(cells))
-    return cells.reshape(people, people, LEVELS, LEVELS)
 
 
 def _partner(number: int, table: NDArray[np.int64]) -> Figures:

@@ -95,7 +95,7 @@ class PairView(NamedTuple):
     uuid: UUID
     state: str
     preview: UUID
-    has_clip: bool  # the preview has an MP4 twin
+    has_clip: bool  # the preview has an MP4, too
     is_gold: bool  # its truth is known; the grade is a GoldGrade
     judgment_id: int | None  # or of the GoldGrade
     grade: int | None
@@ -404,7 +404,7 @@ ORDER BY candidate.rank"""
 
 
 def batch_to_be_taken(*, project_id: int, annotator_id: int, lock: bool = False) -> int | None:
-    """The batch whose turn it is for this annotator; one they had in hands before only when nothing else is left.
+    """The batch whose turn it is for this annotator; one they were assigned before only when nothing else is left.
     ``lock`` locks it and passes over batches that somebody else is just taking."""
     values = {"project": project_id, "annotator": annotator_id, "nearest": NEAREST, "latest": LATEST}
     locking = " FOR UPDATE OF batch SKIP LOCKED" if lock else ""
@@ -422,7 +422,7 @@ def pairs_requested(*, batch_id: int, annotator_id: int | None = None) -> list[R
 
 
 def slots_taken(batch_id: int) -> list[int]:
-    """Slots of the batch's present round that are in somebody's hands."""
+    """Slots of the batch's present round that are assigned to somebody."""
     return [slot for (slot,) in sql_rows(SLOTS_TAKEN, {"batch": batch_id})]
 
 

@@ -110,5 +110,5 @@ def why_bounds_stay(moment: Moment) -> str | None:
         state=Assignment.State.OPEN, batch__pairs__in=pairs, pair_ids__overlap=pairs
     )
     if open_assignments.exists():
-        return "Somebody has this moment in hands just now. Try again when they are done."
+        return "This moment is assigned to somebody just now. Try again when they are done."
     return None

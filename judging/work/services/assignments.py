@@ -102,7 +102,7 @@ def _gold_take(project: Project, annotator: User, policy: Policy, now: datetime)
 
 
 def _slot_take(batch_id: int, annotator: User, policy: Policy, now: datetime) -> Assignment | None:
-    """An assignment on the first slot of the batch that fits; what the batch says of its slots is put right."""
+    """An assignment on the first slot of the batch that fits; the batch's count of free slots is corrected."""
     batch = row_first(Batch, LOCKED, batch_id)
     if batch is None:
         return None  # a lead has just taken back its being opened

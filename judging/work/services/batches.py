@@ -135,7 +135,7 @@ def outlook_of(batch: Batch, policy: Policy) -> Outlook:
 
 @transaction.atomic
 def batch_review(*, batch: Batch, extend: bool, lead: User, reason: str = "") -> BatchReview:
-    """Record the lead's word on a finished first batch; extending wakes the task that opens the second.
+    """Record the lead's decision on a finished first batch; extending wakes the task that opens the second.
 
     The same lead saying the same again is answered as the first time.
 

@@ -122,7 +122,7 @@ def _submit(
 def _assigned(annotator: User, pair_uuid: UUID, *, lock: bool = True) -> tuple[OpenAssignment, int]:
     assignment = assignment_by_pair(annotator_id=annotator.pk, pair=pair_uuid, lock=lock)
     if assignment is None or assignment.role is None:
-        raise NotAssigned("This pair is not in your hands.")
+        raise NotAssigned("This pair is not assigned to you.")
     if assignment.role != Membership.Role.ANNOTATOR:
         raise NotAnnotator("Your role in this project does not grade.")
     return assignment, assignment.index_of(pair_uuid)

@@ -97,7 +97,7 @@ def pair_show(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
 def _own(request: HttpRequest, pair_uuid: UUID) -> OpenAssignment:
     assignment = selectors.assignment_by_pair(annotator_id=cast(int, request.user.pk), pair=pair_uuid)
     if assignment is None:
-        raise NotAssigned("This pair is not in your hands.")
+        raise NotAssigned("This pair is not assigned to you.")
     grant_by(request, assignment.project_uuid, ANNOTATOR)
     return assignment
 

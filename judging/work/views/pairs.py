@@ -12,6 +12,7 @@ from django.urls import reverse
 
 from accounts.access import LEAD, STAFF, MemberRequest, project_page, row_page
 from accounts.models import Project
+from core.forms import is_valid_or_message
 from core.lists import csv_download, page_of
 from core.refusals import refusal_log
 from judging.exceptions import NotPossibleNow
@@ -38,8 +39,8 @@ MORE_COLUMNS = ("reason", "withdrawn_because", "withdrawn_by", "withdrawn_at", "
 def _page(
     request: MemberRequest, project: Project, which: str, *, note: str = "", of: Pair | None = None, status: int = 200
 ) -> HttpResponse:
-    """Show flagged, dropped or withdrawn pairs, flagged ones that wait for a word unless others are asked for; with a
-    ``note`` beside the pair ``of`` which it speaks."""
+    """Show flagged, dropped or withdrawn pairs, flagged ones that wait for an answer unless others are requested; with
+    a ``note`` beside the pair ``of`` which it is."""
     pair_filter = _filter(request, which)
     page = page_of(request, pairs_listed(project, which, **pair_filter))
     context = {
@@ -107,11 +108,9 @@ def _flag_in_words(number: int | None, flag: Flag) -> str:
 @pair_page(LEAD, back="judging:pair-batch")
 def pair_withdraw(request: MemberRequest, pair: Pair) -> HttpResponse:
     form = ReasonForm(request.POST)
-    if form.is_valid():
+    if is_valid_or_message(request, form):
         pairs.pair_withdraw(pair=pair, lead=request.user, reason=form.cleaned_data["reason"])
         messages.success(request, "Withdrawn. Nobody is asked for this pair any more.")
-    else:
-        messages.error(request, form.first_error())
     return _back(request, pair)
 
 

@@ -109,7 +109,7 @@ class TestSteps:
     def test_it_may_be_discarded(self, row: CorpusImport) -> None:
         client = signed_in(row.owner)
         assert of_one(client, "import-discard", row.uuid).headers["Location"] == reverse(LIST)
-        assert "was thrown away" in of_one(client, "import", row.uuid).content.decode()
+        assert "was discarded" in of_one(client, "import", row.uuid).content.decode()
         assert of_one(client, "import-discard", row.uuid).status_code == 409
 
     def test_a_failure_offers_next_steps(self, owner: User, messages: Messages) -> None:

@@ -69,10 +69,9 @@ def test_a_pool_that_is_none(first: list[int]) -> None:
         list(top_moments(FEW[:1], FEW, np.array(first, dtype=np.intp)))
 
 
-@pytest.mark.parametrize(("rows", "columns", "head"), [(3, 4, 16), (5, 7, 1), (512, 2048, 12_288)])
-def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch, rows: int, columns: int, head: int) -> None:
-    for name, size in {"ROWS": rows, "COLUMNS": columns, "HEAD": head}.items():
-        monkeypatch.setattr(pool_rules, name, size)
+@pytest.mark.parametrize("rows", [1, 3, 64])
+def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
+    monkeypatch.setattr(pool_rules, "ROWS", rows)
     chance = np.random.default_rng(rows)
     captions = chance.standard_normal((90, 6)).astype(np.float32)
     captions /= np.linalg.norm(captions, axis=1, keepdims=True)

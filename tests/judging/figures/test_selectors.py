@@ -26,7 +26,7 @@ from judging.figures.selectors import (
 from judging.imports.historic import judgments_import
 from judging.models import Judgment, Pair
 from judging.quality.rules.agreement import Weights, kappas_of
-from judging.quality.rules.quality import Judgments, partners
+from judging.quality.rules.quality import judgments_of, partners
 from judging.quality.selectors import final_columns
 from judging.review.selectors import annotator_numbers
 from judging.work.services.batches import batch_advance
@@ -101,7 +101,7 @@ def test_partners_agree_with_the_report_on_quality(project: Project) -> None:
     agreement = {
         both: (int(table.sum()), *kappas_of(table[None], Weights.QUADRATIC).tolist()) for both, table in tables.items()
     }
-    report = partners(Judgments.of(final_columns(project_id=project.pk, zone="UTC")))
+    report = partners(judgments_of(final_columns(project_id=project.pk, zone="UTC")))
     expected_agreement = {
         (numbers[one], numbers[other["annotator"]]): (other["pairs"], *_defined(other["quadratic"]))
         for one, others in report.items()

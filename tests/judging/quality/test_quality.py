@@ -13,12 +13,12 @@ from sklearn.metrics import cohen_kappa_score  # type: ignore[import-untyped]
 from judging.quality.rules.quality import (
     NOT_KNOWN,
     NOT_SETTLED,
-    Judgments,
     agreed_with_partner,
     alerts,
     annotator_figures,
     gold_among,
     gold_due,
+    judgments_of,
     longest_run,
     longest_streak,
     partners,
@@ -32,9 +32,9 @@ Row = tuple[int, int, int, int, int, int, int]  # annotator, pair, round, grade,
 
 
 def figures(rows: list[Row], annotator: int) -> dict[str, object]:
-    columns = Judgments.of(rows)
-    mine = columns.annotator == annotator
-    return annotator_figures(columns.where(mine), agreed=agreed_with_partner(columns)[mine], fast_s=FAST_S, seed=1)
+    columns = judgments_of(rows)
+    mine = columns["annotator"] == annotator
+    return annotator_figures(columns[mine], agreed=agreed_with_partner(columns)[mine], fast_s=FAST_S, seed=1)
 
 
 def test_by_hand() -> None:
@@ -63,7 +63,7 @@ def test_nothing_is_made_up_where_there_is_nothing() -> None:
     assert result["seconds"] == {"known": 0, "median": None, "mean": None}
     kappas = result["against_relevance"]
     assert kappas["n"] == 0 and kappas["quadratic"] == {"value": None, "interval": None}  # type: ignore[index]
-    assert project_figures(Judgments.of([])) == {
+    assert project_figures(judgments_of([])) == {
         "judgments": 0,
         "pairs": 0,
         "alpha": None,
@@ -86,7 +86,7 @@ def many(seed: int) -> list[Row]:
 
 def test_partners_are_those_of_plain_python() -> None:
     rows = many(3)
-    result = partners(Judgments.of(rows))
+    result = partners(judgments_of(rows))
     grades = {(annotator, pair): grade for annotator, pair, _, grade, *_ in rows}
     for one, partner_rows in result.items():
         for partner in partner_rows:
@@ -105,7 +105,7 @@ def test_partners_are_those_of_plain_python() -> None:
 
 
 def test_weeks_hold_every_judgment_once() -> None:
-    mine = Judgments.of([row for row in many(4) if row[0] == 2])
+    mine = judgments_of([row for row in many(4) if row[0] == 2])
     week_rows = weeks(mine)
     assert sum(week["judgments"] for week in week_rows) == len(mine)
     assert [week["week"] for week in week_rows] == sorted(week["week"] for week in week_rows)

@@ -170,7 +170,7 @@ class TestBounds:
         [
             (judge, "Somebody has judged this moment, so its bounds stay"),
             (judge_for_another_query, "judged this moment"),
-            (lambda pair: take(pair.batch), "in hands just now"),
+            (lambda pair: take(pair.batch), "assigned to somebody just now"),
             (lambda pair: KnownPairFactory(moment=pair.candidate.moment), "exam or a tutorial"),
             (make_an_example_of_it, "an example in a guideline"),
         ],
