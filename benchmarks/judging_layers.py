@@ -93,9 +93,9 @@ def measure_staff(pairs: int) -> dict[str, Any]:
     from benchmarks.database import lead_create
     from benchmarks.populate import populate
 
-    written = populate(pairs, 3 * pairs, 200)
+    project = populate(pairs, 3 * pairs, 200).project
     client = Client(headers={"host": HOST})
-    client.force_login(lead_create(Project.objects.get(uuid=written.project), "benchmark-lead"))
+    client.force_login(lead_create(Project.objects.get(uuid=project), "benchmark-lead"))
     watch, pages = Watch(), dict[str, list[Any]]()
     with watch.statements_timed():
         for number in range(STAFF_ROUNDS):
@@ -103,7 +103,7 @@ def measure_staff(pairs: int) -> dict[str, Any]:
                 watch.here.clear()
                 watch.there.clear()
             for name in STAFF_PAGES.split():
-                url, before = reverse(f"judging:{name}", args=[written.project]), _runs(watch)
+                url, before = reverse(f"judging:{name}", args=[project]), _runs(watch)
                 answer = watch.request(name, lambda url=url: client.get(url))
                 assert answer.status_code == 200, (name, answer.status_code)
                 pages[name] = [_runs(watch) - before - 1, round(len(answer.content) / 1000)]

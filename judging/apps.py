@@ -29,8 +29,8 @@ def leave_on_log_out(sender: object, user: Any, **kwargs: object) -> None:
 
 def forget_file_names(sender: object, user: Any, **kwargs: object) -> None:
     """A file may be named after whoever uploaded it."""
-    from annotation.models import CorpusImport
+    from annotation.corpora.services.imports import file_names_forget
     from judging.models import JudgmentImport
 
-    CorpusImport.objects.filter(owner=user).update(file_name="erased")
+    file_names_forget(owner=user)
     JudgmentImport.objects.filter(owner=user).update(file_name="erased")

@@ -1,18 +1,23 @@
 """People and their roles in a project."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from django.db import transaction
-from django.db.models import Max
+from django.db.models import Max, QuerySet
 
-from accounts.models import Membership, Project, StatusChange, User
+from accounts.models import Identity, Membership, Project, StatusChange, User
 from accounts.rules import may_become
 from core.audit import audit_record
 from core.exceptions import NotPossible
 
 logger = logging.getLogger(__name__)
 Status = Membership.Status
+
+
+def project_create(*, name: str, **fields: Any) -> Project:
+    return Project.objects.create(name=name, **fields)
 
 
 @transaction.atomic
@@ -81,3 +86,32 @@ def leads_named(usernames: Sequence[str]) -> list[User]:
     if missing := [name for name in usernames if name not in users_by_name]:
         raise NotPossible(f"There is no account named {', '.join(map(repr, missing))}.")
     return list(users_by_name.values())
+
+
+def placeholder_user(*, project: Project, name: object, prefix: str) -> User:
+    """Create an account that nobody can log in as."""
+    return User.objects.create_user(f"{prefix}-{project.uuid.hex[:8]}-{name}")
+
+
+def placeholder_annotators(*, project: Project, workers: Iterable[int], prefix: str) -> dict[int, int]:
+    """Make a placeholder account a member for each worker number; the key of each account by the number."""
+    users = {worker: placeholder_user(project=project, name=worker, prefix=prefix) for worker in sorted(workers)}
+    values = {"role": Membership.Role.ANNOTATOR, "status": Status.LEFT}
+    members = (Membership(project=project, user=user, number=number, **values) for number, user in users.items())
+    Membership.objects.bulk_create(members)
+    return {worker: user.pk for worker, user in users.items()}
+
+
+def simulated_user(name: str) -> User:
+    """Create an account for a program that judges."""
+    return User.objects.create_user(name, is_simulated=True)
+
+
+def invited_create(*, name: str, email: str) -> Identity:
+    """Keep who is invited, until they have an account."""
+    return Identity.objects.create(user=None, name=name, email=email)
+
+
+def invited_forget(identities: QuerySet[Identity]) -> int:
+    """Delete those of ``identities`` that have no account; returns how many rows went."""
+    return identities.filter(user=None).delete()[0]

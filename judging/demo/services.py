@@ -5,13 +5,16 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from accounts.models import Identity, Membership, Project, StatusChange, User
+from accounts.models import Membership, Project, User
+from accounts.services.identities import NewAccount, account_create
+from accounts.services.members import member_add, simulated_user
 from annotation.corpora.services.corpora import project_over
 from annotation.demo import Episode, video_path
 from annotation.models import Caption, Corpus, Description, Moment, Subtitle, Video
 from annotation.pools.services.candidates import candidates_rank
 from annotation.previews.services import video_cut_previews
 from annotation.queries.services import queries_draw
+from annotation.rows import row_create, rows_create
 from core.audit import audit_record
 from core.exceptions import NotPossible
 from core.jobs import durable, job_finish, job_set, job_start
@@ -46,7 +49,7 @@ def demo_seed(*, videos: int, seed: int) -> Project | None:
             f"{missing} videos of the demo with seed {seed} are not there. Draw them in a clone of the repository:"
             f" python -m tools.demo_videos --seed {seed} --videos {videos}"
         )
-    corpus = Corpus.objects.create(name=PROJECT_NAME)
+    corpus = row_create(Corpus(name=PROJECT_NAME))
     project = project_over(corpus=corpus, name=PROJECT_NAME, demo_videos=videos, demo_seed=seed)
     policy_publish(project=project, actor=None)
     guideline_publish(project=project, actor=None, body=BODY, levels=list(LEVELS))
@@ -66,41 +69,36 @@ def demo_seed(*, videos: int, seed: int) -> Project | None:
 
 def _people(project: Project) -> None:
     """Log-ins for every role. The demo's annotator judges at once, the simulated ones sit the exam first."""
+    for name in GRADERS:
+        _annotator(project, simulated_user(name), status=Membership.Status.EXAM)
     for username, role in LOGINS.items():
-        user = User.objects.create_user(username, f"{username}-demo")
-        Identity.objects.create(user=user, name=f"Demo {username}")
+        user = account_create(NewAccount(username, f"{username}-demo", f"Demo {username}"))
         if role == Membership.Role.ANNOTATOR:
-            _annotator(project, user, number=len(GRADERS) + 1, status=Membership.Status.QUALIFIED)
+            _annotator(project, user, status=Membership.Status.QUALIFIED)
         else:
-            Membership.objects.create(project=project, user=user, role=role)
-    for number, name in enumerate(GRADERS, start=1):
-        user = User.objects.create_user(name, is_simulated=True)
-        _annotator(project, user, number=number, status=Membership.Status.EXAM)
+            member_add(project=project, user=user, role=role)
 
 
-def _annotator(project: Project, user: User, *, number: int, status: str) -> None:
-    member = Membership.objects.create(
-        project=project, user=user, role=Membership.Role.ANNOTATOR, number=number, status=status
-    )
-    StatusChange.objects.create(membership=member, to_status=status, reason="Comes with the demo.")
+def _annotator(project: Project, user: User, *, status: str) -> None:
+    role, reason = Membership.Role.ANNOTATOR, "Comes with the demo."
+    member_add(project=project, user=user, role=role, status=status, reason=reason)
     GuidelineConfirmation.objects.create(guideline=guideline_in_force(project.pk), annotator=user)
 
 
 def _episode(corpus: Corpus, index: int, episode: Episode) -> None:
-    video = Video.objects.create(
-        corpus=corpus, name=episode.name, duration_s=episode.duration_s, index=index, source_split="demo"
+    video = row_create(
+        Video(corpus=corpus, name=episode.name, duration_s=episode.duration_s, index=index, source_split="demo")
     )
-    Subtitle.objects.bulk_create(
+    rows_create(
         Subtitle(video=video, start_s=line.start_s, end_s=line.end_s, text=line.text) for line in episode.subtitles
     )
     for number, scripted in enumerate(episode.moments, start=(index + 1) * 100):
-        moment = Moment.objects.create(video=video, start_s=scripted.start_s, end_s=scripted.end_s)
-        description = Description.objects.create(
-            corpus=corpus, moment=moment, source_id=number, text=scripted.description, kind=scripted.kind
-        )
-        Caption.objects.create(
-            moment=moment, description=description, text=scripted.caption, provider=Caption.Provider.DEMO
-        )
+        moment = row_create(Moment(video=video, start_s=scripted.start_s, end_s=scripted.end_s))
+        own = {"corpus": corpus, "moment": moment, "source_id": number, "kind": scripted.kind}
+        description = row_create(Description(text=scripted.description, **own))
+        caption = Caption(moment=moment, description=description, text=scripted.caption)
+        caption.provider = Caption.Provider.DEMO
+        row_create(caption)
 
 
 RESEND_AFTER_S = 45

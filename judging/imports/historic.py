@@ -14,10 +14,11 @@ from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import Membership, Project, User
-from accounts.services.members import member_add
+from accounts.services.members import member_add, placeholder_annotators
 from annotation.corpora.services.corpora import project_over
 from annotation.models import Candidate, Corpus, Moment, Query, Video
 from annotation.pools.rules import BATCH_SIZE
+from annotation.rows import row_create, rows_create
 from core.audit import audit_record
 from core.exceptions import ImportRefused, NotPossible
 from core.models import AuditEvent
@@ -148,11 +149,11 @@ def judgments_store(
     """
     if project := project_holding(name=project_name, digest=digest):
         return project
-    corpus = Corpus.objects.create(name=project_name, is_placeholder=True)
+    corpus = row_create(Corpus(name=project_name, is_placeholder=True))
     project = project_over(corpus=corpus, name=project_name)
     Policy.objects.create(project=project, version=1)
     workers = {worker for pair in pairs for worker in pair.workers}
-    annotators = placeholder_annotators(project, workers, prefix="historic")
+    annotators = placeholder_annotators(project=project, workers=workers, prefix="historic")
     queries = _queries(project, sorted({pair.pair_id // BATCH_SIZE for pair in pairs}), texts or {})
     ranks = [(queries[pair.pair_id // BATCH_SIZE], pair.pair_id % BATCH_SIZE + 1) for pair in pairs]
     candidates = placeholders_create(corpus=corpus, ranks=ranks)
@@ -186,40 +187,22 @@ def historic_pairs(project: Project) -> list[HistoricPair]:
     return _pairs_of((pair_id, [grade for _, *grade in group]) for pair_id, group in by_pair)
 
 
-def placeholder_user(project: Project, name: object, *, prefix: str) -> User:
-    """Create an account that nobody can log in as."""
-    return User.objects.create_user(f"{prefix}-{project.uuid.hex[:8]}-{name}")
-
-
-def placeholder_annotators(project: Project, workers: Iterable[int], *, prefix: str) -> dict[int, int]:
-    """Make a placeholder account a member for each worker number; the key of each account by the number."""
-    users = {worker: placeholder_user(project, worker, prefix=prefix) for worker in sorted(workers)}
-    left: dict[str, Any] = {"role": Membership.Role.ANNOTATOR, "status": Membership.Status.LEFT}
-    members = (Membership(project=project, user=user, number=number, **left) for number, user in users.items())
-    Membership.objects.bulk_create(members)
-    return {worker: user.pk for worker, user in users.items()}
-
-
 def _queries(project: Project, blocks: Sequence[int], texts: Mapping[int, str]) -> dict[int, Query]:
     common: dict[str, Any] = {"project": project, "split": Query.Split.TEST, "is_placeholder": True}
     rows = []
     for block in blocks:
         pairs = f"{block * BATCH_SIZE} to {(block + 1) * BATCH_SIZE - 1}"
         rows.append(Query(number=block, text=texts.get(block) or f"Historic query of pairs {pairs}", **common))
-    return dict(zip(blocks, Query.objects.bulk_create(rows, batch_size=CHUNK), strict=True))
+    return dict(zip(blocks, rows_create(rows), strict=True))
 
 
 def placeholders_create(*, corpus: Corpus, ranks: Sequence[tuple[Query, int]]) -> list[Candidate]:
     """Store a candidate for each query and rank, of a moment of its own that nobody can watch."""
-    video = Video.objects.create(corpus=corpus, name="placeholder", duration_s=len(ranks) + 1, index=0)
+    video = row_create(Video(corpus=corpus, name="placeholder", duration_s=len(ranks) + 1, index=0))
     state = Moment.Preview.PLACEHOLDER
-    moments = Moment.objects.bulk_create(
-        [Moment(video=video, start_s=i, end_s=i + 1, preview_state=state) for i in range(len(ranks))], batch_size=CHUNK
-    )
+    moments = rows_create(Moment(video=video, start_s=i, end_s=i + 1, preview_state=state) for i in range(len(ranks)))
     rows = zip(ranks, moments, strict=True)
-    return Candidate.objects.bulk_create(
-        [Candidate(query=query, moment=moment, rank=rank) for (query, rank), moment in rows], batch_size=CHUNK
-    )
+    return rows_create(Candidate(query=query, moment=moment, rank=rank) for (query, rank), moment in rows)
 
 
 def _batches(project: Project, queries: Mapping[int, Query]) -> dict[int, Batch]:

@@ -13,12 +13,13 @@ from django.db import DataError, IntegrityError, connection, transaction
 from django.utils import timezone
 
 from accounts.models import Membership, Project, User
-from accounts.services.members import member_add
+from accounts.services.members import member_add, placeholder_annotators, placeholder_user
 from annotation.corpora.services.corpora import project_over
 from annotation.models import Candidate, Corpus, PoolAnswer, PoolEntry, Query
+from annotation.rows import row_create, rows_create
 from core.audit import audit_record
 from core.exceptions import ImportRefused, NotPossible
-from judging.imports.historic import placeholder_annotators, placeholder_user, placeholders_create
+from judging.imports.historic import placeholders_create
 from judging.imports.release_project import Ranked, ReleaseIntake, corpus_store, name_from_file, rules_store
 from judging.models import SLOTS, Batch, BatchReview, Judgment, Pair
 from judging.releases import layout, reading
@@ -96,7 +97,7 @@ def _project_create(settings: dict[str, Any], project_name: str | None, corpus_n
         raise NotPossible(f"There is a project named {name!r} already; name this one otherwise.")
     if Corpus.objects.filter(name=corpus).exists():
         raise NotPossible(f"There is a corpus named {corpus!r} already; name this one otherwise.")
-    new_corpus = Corpus.objects.create(name=corpus, is_placeholder=settings["corpus"]["placeholder"])
+    new_corpus = row_create(Corpus(name=corpus, is_placeholder=settings["corpus"]["placeholder"]))
     return project_over(corpus=new_corpus, name=name, similarity=settings["similarity"])
 
 
@@ -136,7 +137,7 @@ def _queries_store(intake: ReleaseIntake) -> None:
         return query, cells.maybe("judged_as")
 
     lines = intake.read(layout.QUERIES, read)
-    own = Query.objects.bulk_create([query for query, judged_as in lines if judged_as is None], batch_size=CHUNK)
+    own = rows_create(query for query, judged_as in lines if judged_as is None)
     intake.queries |= {query.number: query for query in own}
     duplicates = []
     for line, (query, judged_as) in enumerate(lines, start=2):
@@ -148,7 +149,7 @@ def _queries_store(intake: ReleaseIntake) -> None:
         query.judged_as = intake.queries[judged_as]
         duplicates.append(query)
     intake.bad.refuse()
-    Query.objects.bulk_create(duplicates, batch_size=CHUNK)
+    rows_create(duplicates)
 
 
 def _query(intake: ReleaseIntake, cells: Cells) -> Query:
@@ -171,7 +172,7 @@ def _candidate(intake: ReleaseIntake, cells: Cells) -> Candidate:
 
 
 def _candidates_store(intake: ReleaseIntake, candidates: Iterable[Candidate]) -> None:
-    rows = Candidate.objects.bulk_create(candidates, batch_size=CHUNK)
+    rows = rows_create(candidates)
     intake.candidates |= {(row.query.number, row.rank): row.pk for row in rows}
 
 
@@ -231,7 +232,7 @@ def _answers_store(intake: ReleaseIntake) -> None:
         return PoolAnswer(**named(cells), **counts, drawn_from=cells.maybe("drawn_from", most=2**31 - 1))
 
     rows_of = partial(rows, intake.folder, bad=intake.bad)
-    pool_answers = PoolAnswer.objects.bulk_create(rows_of(layout.POOL_ANSWERS, answer), batch_size=CHUNK)
+    pool_answers = rows_create(rows_of(layout.POOL_ANSWERS, answer))
     answers = {(row.source_id, row.query_id): row for row in pool_answers}
 
     def entry(cells: Cells) -> PoolEntry:
@@ -243,7 +244,7 @@ def _answers_store(intake: ReleaseIntake) -> None:
             rank=cells.number("rank", 1, LARGEST_RANK),
         )
 
-    PoolEntry.objects.bulk_create(rows_of(layout.POOL_ENTRIES, entry), batch_size=CHUNK)
+    rows_create(rows_of(layout.POOL_ENTRIES, entry))
     intake.bad.refuse()
 
 
@@ -287,7 +288,7 @@ def grades_store(intake: ReleaseIntake) -> None:
             policy_id=cells.maybe_known("policy", intake.policies),
         )
         if worker not in annotators:
-            annotators.update(placeholder_annotators(intake.project, [worker], prefix="released"))
+            annotators.update(placeholder_annotators(project=intake.project, workers=[worker], prefix="released"))
         row.annotator_id = annotators[worker]
         occurrences[number, worker] += 1
         grades_by_pair[number].append(row.grade)
@@ -321,7 +322,7 @@ def _reviews_store(intake: ReleaseIntake, reviews: list[tuple[Ranked, dict[str, 
     """Who decided is not in the file: a placeholder stands for the leads, nobody for the rule."""
     if not reviews:
         return
-    people = {"lead": placeholder_user(intake.project, "lead", prefix="released")}
+    people = {"lead": placeholder_user(project=intake.project, name="lead", prefix="released")}
     rows = []
     for position, review in reviews:
         values = {**review, "decided_by": people.get(review["decided_by"])}

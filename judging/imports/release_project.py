@@ -17,7 +17,6 @@ from annotation.models import (
     Caption,
     Corpus,
     Description,
-    Measure,
     Moment,
     NamedQuerySet,
     Pooling,
@@ -25,6 +24,8 @@ from annotation.models import (
     Query,
     Video,
 )
+from annotation.pools.services.candidates import measure_named
+from annotation.rows import row_create, rows_create
 from core.exceptions import ImportRefused, NotPossible
 from core.texts import checked_name
 from judging.guidelines.models import POLICY_VALUES, PUBLISHED
@@ -84,7 +85,7 @@ def corpus_store(intake: ReleaseIntake) -> None:
         return row
 
     for videos in _some(rows(intake.folder, VIDEOS, video, intake.bad)):
-        intake.videos |= {row.name: row.pk for row in Video.objects.bulk_create(videos)}
+        intake.videos |= {row.name: row.pk for row in rows_create(videos)}
     for lines in _some(objects(intake.folder, MOMENTS, partial(_moment, intake), intake.bad)):
         _moments_store(corpus, lines, intake)
     intake.bad.refuse()
@@ -110,7 +111,7 @@ def _moment(intake: ReleaseIntake, line: dict[str, Any]) -> MomentLine:
 
 
 def _moments_store(corpus: Corpus, lines: list[MomentLine], intake: ReleaseIntake) -> None:
-    moments = Moment.objects.bulk_create(
+    moments = rows_create(
         Moment(
             video_id=intake.videos[video],
             start_s=start_s,
@@ -122,11 +123,11 @@ def _moments_store(corpus: Corpus, lines: list[MomentLine], intake: ReleaseIntak
     )
     intake.moments |= {span: moment.pk for (span, *_), moment in zip(lines, moments, strict=True)}
     moment_captions = [(moment, caption) for (*_, own), moment in zip(lines, moments, strict=True) for caption in own]
-    descriptions = Description.objects.bulk_create(
+    descriptions = rows_create(
         Description(corpus=corpus, moment=moment, source_id=caption["id"], text=caption["text"], kind=caption["kind"])
         for moment, caption in moment_captions
     )
-    captions = Caption.objects.bulk_create(
+    captions = rows_create(
         Caption(
             moment=moment,
             description=description,
@@ -153,10 +154,10 @@ def rules_store(intake: ReleaseIntake, settings: dict[str, Any]) -> None:
     for record in settings["query_sets"]:
         values = {name: record[name] for name in ("priority", "is_paused", "is_pilot")}
         name = name_from_file("query set", record["name"])
-        intake.query_sets[record["name"]] = NamedQuerySet.objects.create(project=project, name=name, **values)
+        intake.query_sets[record["name"]] = row_create(NamedQuerySet(project=project, name=name, **values))
     for record in settings["similarities"]:
         measure_key = {name: record[name] for name in ("name", "model", "version", "normalisation")}
-        intake.measures[record["number"]] = Measure.objects.get_or_create(**measure_key)[0].pk
+        intake.measures[record["number"]] = measure_named(**measure_key).pk
     for record in settings["pools"]:
         _pool(intake, record)
     words = {name: str(settings["words"].get(name, "")) for name in WORDS}
@@ -216,14 +217,12 @@ def _guideline(intake: ReleaseIntake, record: dict[str, Any]) -> Guideline:
 
 
 def _pool(intake: ReleaseIntake, record: dict[str, Any]) -> None:
-    row = Pooling.objects.create(
-        project=intake.project,
-        query_set=intake.query_sets[record["query_set"]] if record["query_set"] else None,
-        state=Pooling.State.DONE,
-        opened_at=timezone.now(),
-        **{name: record[name] for name in ("depth", "iou_min", "split", "seed", "others")},
-    )
+    query_set = intake.query_sets[record["query_set"]] if record["query_set"] else None
+    values = {name: record[name] for name in ("depth", "iou_min", "split", "seed", "others")}
+    state: dict[str, Any] = {"state": Pooling.State.DONE, "opened_at": timezone.now()}
+    row = row_create(Pooling(project=intake.project, query_set=query_set, **state, **values))
     intake.pools[record["number"]] = row.pk
     for source in record["sources"]:
-        pool_source = PoolSource.objects.create(pooling=row, name=source["name"], other_queries=source["other_queries"])
+        other = source["other_queries"]
+        pool_source = row_create(PoolSource(pooling=row, name=source["name"], other_queries=other))
         intake.sources[record["number"], pool_source.name] = pool_source.pk

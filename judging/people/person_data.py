@@ -23,6 +23,7 @@ from django.db.models import Exists, Max, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from accounts.models import BrowserSession, Identity, Membership, User
+from accounts.services.members import invited_forget
 from core import clock
 from core.audit import audit_record
 from core.jobs import durable
@@ -161,7 +162,7 @@ def retention_apply(*, now: datetime | None = None) -> dict[str, int]:
     counts = {"logs": len(due["logs"])}
     for name in ("sessions", "attempts"):
         counts[name] = due[name].delete()[1].get(due[name].model._meta.label, 0)
-    counts["invited"] = Identity.objects.filter(pk__in=list(due["invited"].values_list("pk", flat=True))).delete()[0]
+    counts["invited"] = invited_forget(due["invited"])
     counts["left"] = 0
     for person in due["left"]:
         try:

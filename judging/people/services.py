@@ -30,7 +30,7 @@ from accounts.services.identities import (
     identity_forget,
     password_link,
 )
-from accounts.services.members import member_add, status_change
+from accounts.services.members import invited_create, invited_forget, member_add, status_change
 from core.audit import audit_record
 from core.exceptions import NotPossible
 from core.jobs import JobKind, durable, swept
@@ -106,7 +106,7 @@ def _invited(project: Project, email: str, name: str, now: datetime) -> Identity
     row = project.invitations.filter(identity__email__iexact=email, accepted_at=None, revoked_at=None)
     if row.filter(expires_at__gt=now).exists():
         raise NotPossible("This address has an invitation that is open. Send it again, or revoke it first.")
-    return Identity.objects.create(user=None, name=name, email=email)
+    return invited_create(name=name, email=email)
 
 
 def invitation_path(secret: str) -> str:
@@ -177,7 +177,7 @@ def invitation_revoke(*, invitation: Invitation, actor: User) -> None:
         return
     row.revoked_at = timezone.now()
     row.save(update_fields=["revoked_at"])
-    Identity.objects.filter(invitations=row, user=None).delete()
+    invited_forget(Identity.objects.filter(invitations=row))
     audit_record(project=row.project, actor=actor, action="invitation.revoke", subject=row.uuid)
 
 
@@ -237,7 +237,7 @@ def _mail(invitation_id: int) -> bool:
 def invitations_sweep(now: datetime) -> None:
     """Forget whom old invitations were for."""
     old = Q(invitations__isnull=True) | Q(invitations__expires_at__lte=now - FORGOTTEN_AFTER)
-    Identity.objects.filter(old, user=None).delete()
+    invited_forget(Identity.objects.filter(old))
 
 
 @transaction.atomic

@@ -10,12 +10,13 @@ from django.db.models import QuerySet
 
 from accounts.models import Membership, Project, User
 from accounts.services.members import member_add
-from annotation.corpora.services.corpora import project_over
-from annotation.models import Corpus, NamedQuerySet, ProjectCorpus, Query
+from annotation.corpora.services.corpora import project_over, similarity_set
+from annotation.models import Corpus, NamedQuerySet, Query
 from annotation.pools.services.candidates import candidates_clear, candidates_rank, similarity_choose, similarity_of
 from annotation.queries import services
 from annotation.queries.rules import Size
 from annotation.queries.services import queries_draw
+from annotation.rows import rows_create
 from annotation.similarity import registry
 from annotation.similarity.base import SimilarityMissing, TopNotOffered
 from core.audit import audit_record
@@ -186,7 +187,7 @@ def settings_copy(*, source: Project, project: Project, actor: User | None, with
         "guideline": _guideline(source, project, actor, with_examples=same),
         "screening questions": n_questions,
     }
-    ProjectCorpus.objects.filter(pk=project.pk).update(similarity=source.dataset.similarity)
+    similarity_set(project=project, similarity=source.dataset.similarity)
     if with_queries:
         if not same:
             raise NotPossible("Queries can be taken along only from a project over the same corpus.")
@@ -229,7 +230,7 @@ def _queries(source: Project, project: Project) -> dict[int, int]:
     """The same queries in sets of the same names, none of which is paused; the key of each copy by the key of what it
     copies."""
     same = list(source.query_sets.order_by("pk"))
-    new_sets = NamedQuerySet.objects.bulk_create(
+    new_sets = rows_create(
         NamedQuerySet(project=project, name=row.name, priority=row.priority, is_pilot=row.is_pilot) for row in same
     )
     sets = {row.pk: copy for row, copy in zip(same, new_sets, strict=True)}
@@ -237,7 +238,7 @@ def _queries(source: Project, project: Project) -> dict[int, int]:
     for is_first in (True, False):  # what others are judged as comes before them
         rows = source.queries.filter(judged_as__isnull=is_first).order_by("pk").iterator(chunk_size=CHUNK)
         while chunk := list(islice(rows, CHUNK)):
-            new_queries = Query.objects.bulk_create(_copy(row, project, sets, copies) for row in chunk)
+            new_queries = rows_create(_copy(row, project, sets, copies) for row in chunk)
             copies |= {row.pk: copy.pk for row, copy in zip(chunk, new_queries, strict=True)}
     if not copies:
         raise NotPossible(f"The project {source.name!r} has no queries to take along.")

@@ -13,6 +13,7 @@ from django.db import transaction
 from django.db.models import Max
 
 from accounts.models import Project, User
+from accounts.services.members import project_create
 from annotation.captions.rewriting.lexicon import COLUMNS, Member
 from annotation.corpora.importers.base import (
     BadLine,
@@ -94,9 +95,13 @@ class ImportReport:
 @transaction.atomic
 def project_over(*, corpus: Corpus, name: str, similarity: str = "", **fields: Any) -> Project:
     """Return a new project that judges ``corpus``; ``fields`` are further columns of Project."""
-    project = Project.objects.create(name=name, **fields)
+    project = project_create(name=name, **fields)
     ProjectCorpus.objects.create(project=project, corpus=corpus, similarity=similarity)
     return project
+
+
+def similarity_set(*, project: Project, similarity: str) -> None:
+    ProjectCorpus.objects.filter(pk=project.pk).update(similarity=similarity)
 
 
 def corpus_durations(*, corpus_name: str) -> dict[str, tuple[float, int]]:

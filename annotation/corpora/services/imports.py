@@ -147,3 +147,7 @@ def _previewed(items: Iterator[Item], preview: list[dict[str, Any]]) -> Iterator
             span = {"video": item.video_name, "start": item.start_s, "end": item.end_s}
             preview.append({**span, "text": getattr(item, "text", ""), "notes": list(getattr(item, "notes", ()))})
         yield item
+
+
+def file_names_forget(*, owner: User) -> None:
+    CorpusImport.objects.filter(owner=owner).update(file_name="erased")

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from django.conf import settings
@@ -190,7 +191,10 @@ def _queries_without_candidates(project: Project) -> QuerySet[Query]:
 
 def measure_of(similarity: Similarity) -> Measure:
     """The row of the similarity as it is now; new when it has not been used before."""
-    measure, _ = Measure.objects.get_or_create(
-        name=similarity.name, model=similarity.model, version=similarity.version, normalisation=similarity.normalisation
-    )
+    return measure_named(**{name: getattr(similarity, name) for name in ("name", "model", "version", "normalisation")})
+
+
+def measure_named(**key: Any) -> Measure:
+    """The row of this name, model, version and normalisation; new when it has not been used before."""
+    measure, _ = Measure.objects.get_or_create(**key)
     return measure

@@ -24,7 +24,7 @@ def test_a_connection_has_planned_what_annotators_wait_for() -> None:
 
 
 @pytest.mark.parametrize(("error", "plans", "warnings"), [(None, 3, 0), (OperationalError("it is away"), 1, 1)])
-def test_each_connection_of_the_pool_plans_and_a_database_that_is_away_stops_nothing(
+def test_each_connection_of_the_pool_plans_and_no_missing_database_stops_it(
     error: OperationalError | None,
     plans: int,
     warnings: int,
