@@ -52,9 +52,6 @@ class Prompt(models.Model):
     class Meta:
         constraints = [models.CheckConstraint(condition=~Q(text=""), name="prompt_says_something")]
 
-    def __str__(self) -> str:
-        return f"prompt {self.version}"
-
 
 class Rewriting(models.Model):
     """One order to rewrite what a corpus has not rewritten yet."""
@@ -81,9 +78,6 @@ class Rewriting(models.Model):
             models.CheckConstraint(condition=Q(provider__in=["rules", "openai"]), name="rewriting_provider_rewrites"),
         ]
 
-    def __str__(self) -> str:
-        return f"{self.provider} {self.model}"
-
 
 class CaptionFailure(models.Model):
     """A wording that failed a check, as it was."""
@@ -106,9 +100,6 @@ class CaptionFailure(models.Model):
             models.CheckConstraint(condition=~Q(failed=[]), name="caption_failure_names_a_check"),
         ]
 
-    def __str__(self) -> str:
-        return f"attempt {self.attempt}: {', '.join(self.failed)}"
-
 
 class CaptionRedo(models.Model):
     """Another wording of a caption in review that a person asked for; a worker makes it."""
@@ -129,9 +120,6 @@ class CaptionRedo(models.Model):
                 condition=Q(error="") | Q(finished_at__isnull=False), name="caption_redo_that_failed_is_finished"
             ),
         ]
-
-    def __str__(self) -> str:
-        return f"another wording of caption {self.caption_id}"
 
     @property
     def is_at_work(self) -> bool:
@@ -160,6 +148,3 @@ class CaptionReview(models.Model):
                 condition=Q(decision__in=["accepted", "edited", "redone"]), name="caption_review_decision_is_known"
             )
         ]
-
-    def __str__(self) -> str:
-        return f"{self.decision}: {self.text}"

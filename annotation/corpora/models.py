@@ -67,9 +67,6 @@ class ProjectCorpus(models.Model):
     class Meta:
         verbose_name_plural = "project corpora"
 
-    def __str__(self) -> str:
-        return f"{self.project}: {self.corpus}"
-
 
 class Video(models.Model):
     """One source file; ``file`` is what the storage holds, empty while there is none."""
@@ -109,9 +106,6 @@ class Subtitle(models.Model):
             )
         ]
 
-    def __str__(self) -> str:
-        return self.text
-
 
 class CorpusImport(Upload):
     """An annotation file on its way into a corpus."""
@@ -128,9 +122,6 @@ class CorpusImport(Upload):
 
     class Meta:
         constraints = upload_constraints("corpus_import")
-
-    def __str__(self) -> str:
-        return f"{self.file_name} into {self.corpus_name}: {self.state}"
 
 
 def preview_path(moment: "Moment", filename: str) -> str:
@@ -329,6 +320,3 @@ class TextVector(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["measure", "text_sha256"], name="text_vector_once_per_measure")]
-
-    def __str__(self) -> str:
-        return f"{self.measure_id} {bytes(self.text_sha256).hex()[:12]}"

@@ -110,9 +110,6 @@ class PoolAnswer(models.Model):
             ),
         ]
 
-    def __str__(self) -> str:
-        return f"{self.spans} spans of source {self.source_id} for query {self.query_id}"
-
 
 class PoolEntry(models.Model):
     """A moment that a source returned for a query, and at what rank: who contributed a candidate."""
@@ -127,6 +124,3 @@ class PoolEntry(models.Model):
             models.UniqueConstraint(fields=["answer", "moment"], name="pool_entry_once_per_answer_and_moment"),
             models.CheckConstraint(condition=Q(rank__gte=1), name="pool_entry_rank_from_1"),
         ]
-
-    def __str__(self) -> str:
-        return f"moment {self.moment_id} at rank {self.rank}"

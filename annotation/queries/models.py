@@ -122,6 +122,3 @@ class Candidate(models.Model):
                 name="candidate_pooled_by_a_pooling",
             ),
         ]
-
-    def __str__(self) -> str:
-        return f"rank {self.rank}"

@@ -23,6 +23,3 @@ class TextStatistics(models.Model):
                 condition=Q(computed_at__isnull=True) | ~Q(data={}), name="text_statistics_computed_say_something"
             )
         ]
-
-    def __str__(self) -> str:
-        return f"texts of {self.project}"

@@ -84,9 +84,6 @@ class TrainSet(models.Model):
             models.CheckConstraint(condition=~Q(state="failed") | ~Q(error=""), name="train_set_failed_says_why"),
         ]
 
-    def __str__(self) -> str:
-        return f"training set N = {self.depth} of {self.project}"
-
     @property
     def progress(self) -> str:
         if not self.total:

@@ -152,9 +152,6 @@ class Example(models.Model):
         abstract = True
         ordering = ["-grade"]
 
-    def __str__(self) -> str:
-        return f"example of grade {self.grade}"
-
 
 class GuidelineExample(Example):
     """An example of a published version."""
@@ -178,9 +175,6 @@ class GuidelineDraft(models.Model):
     changes = models.TextField(blank=True)
     edited_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
     edited_at = models.DateTimeField(auto_now=True)
-
-    def __str__(self) -> str:
-        return f"draft after {self.base}"
 
 
 class GuidelineDraftExample(Example):
@@ -206,6 +200,3 @@ class GuidelineConfirmation(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["guideline", "annotator"], name="guideline_confirmation_once_per_annotator")
         ]
-
-    def __str__(self) -> str:
-        return f"{self.guideline} confirmed by annotator {self.annotator_id}"

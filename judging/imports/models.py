@@ -19,6 +19,3 @@ class JudgmentImport(Upload):
 
     class Meta:
         constraints = upload_constraints("judgment_import")
-
-    def __str__(self) -> str:
-        return f"{self.file_name} into {self.project_name}: {self.state}"

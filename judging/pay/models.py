@@ -27,9 +27,6 @@ class PayRate(models.Model):
             models.CheckConstraint(condition=Q(rate__gte=0, currency__regex="^[A-Z]{3}$"), name="pay_rate_is_an_amount")
         ]
 
-    def __str__(self) -> str:
-        return f"{self.rate} {self.currency} from {self.from_day}"
-
 
 class HoursCorrection(models.Model):
     """Time added to or taken from an annotator's day by a lead, with the reason."""
@@ -48,9 +45,6 @@ class HoursCorrection(models.Model):
         constraints = [
             models.CheckConstraint(condition=~Q(seconds=0) & ~Q(reason=""), name="hours_correction_says_what_and_why")
         ]
-
-    def __str__(self) -> str:
-        return f"{self.seconds} s on {self.day}"
 
     @property
     def minutes(self) -> str:

@@ -55,8 +55,5 @@ class Invitation(models.Model):
             models.CheckConstraint(condition=Q(expires_at__gt=F("created_at")), name="invitation_lasts"),
         ]
 
-    def __str__(self) -> str:
-        return f"invitation {self.uuid}"
-
     def is_open_at(self, now: datetime) -> bool:
         return self.accepted_at is None and self.revoked_at is None and now < self.expires_at

@@ -17,6 +17,7 @@ from django.contrib.auth.hashers import check_password
 from django.core.mail import send_mail
 from django.db import transaction
 from django.db.models import Q
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
 
@@ -59,13 +60,6 @@ USED = "This invitation was used already: it lets one person join, once. If that
 UNKNOWN = "This is not the link of an invitation, or a newer one took its place. Copy the whole link from your message."
 CLOSED = "This project does not take new annotators. Ask its lead for an invitation."
 SUBJECT = "Your invitation to MomentJudge: {project}"
-WORDS = """You are invited to take part in the project "{project}" as {role}.
-
-Join here until {until} (UTC):
-{link}
-
-The link works once. If you do not know what this is about, ignore this message.
-"""
 
 
 def secret_digest(secret: str) -> str:
@@ -216,14 +210,11 @@ def _mail(invitation_id: int) -> bool:
     row = mine.select_related("project", "identity").first()
     if row is None or row.identity is None:
         return False  # not to be sent, or renewed or revoked at this instant
-    words = WORDS.format(
-        project=row.project.name,
-        role=row.get_role_display().lower(),
-        until=f"{row.expires_at:%d %B %Y, %H:%M}",
-        link=settings.SITE_URL + invitation_path(secret),
-    )
+    context = {"project": row.project.name, "role": row.get_role_display().lower()}
+    context |= {"until": f"{row.expires_at:%d %B %Y, %H:%M}", "link": settings.SITE_URL + invitation_path(secret)}
+    text = render_to_string("judging/people/invitation.txt", context)
     try:
-        send_mail(SUBJECT.format(project=row.project.name), words, None, [row.identity.email])
+        send_mail(SUBJECT.format(project=row.project.name), text, None, [row.identity.email])
     except Exception as error:  # what it says may hold the address, so it goes no further
         mine.update(mail=Invitation.Mail.FAILED)
         logger.warning("invitation %s could not be sent: %s", row.pk, type(error).__name__)

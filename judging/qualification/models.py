@@ -133,9 +133,6 @@ class KnownPair(models.Model):
             ),
         ]
 
-    def __str__(self) -> str:
-        return f"known pair {self.uuid}"
-
 
 class ExamAttempt(models.Model):
     """One person's progress through pairs of known truth: the tutorial, an exam, or a warm-up."""
@@ -211,9 +208,6 @@ class ExamAttempt(models.Model):
             ),
         ]
 
-    def __str__(self) -> str:
-        return f"exam attempt {self.uuid}"
-
     @property
     def has_no_result(self) -> bool:
         """Whether the exam was sat to its end and decides nothing about the person; it is no attempt."""
@@ -254,9 +248,6 @@ class ExamGrade(models.Model):
             models.CheckConstraint(condition=Q(grade__range=(0, 4)), name="exam_grade_from_0_to_4"),
         ]
 
-    def __str__(self) -> str:
-        return f"{self.grade} by annotator {self.annotator_id} on known pair {self.known_pair_id}"
-
 
 TEXTS = (
     'strict $ ? (@.type() == "array" && @.size() >= 2 && @.size() <= 6 '
@@ -296,9 +287,6 @@ class ScreeningQuestion(models.Model):
             ),
         ]
 
-    def __str__(self) -> str:
-        return self.description
-
 
 class ScreeningAttempt(models.Model):
     """One person's answers, with the questions as they were asked."""
@@ -327,9 +315,6 @@ class ScreeningAttempt(models.Model):
                 name="screening_attempt_answered_has_its_score",
             ),
         ]
-
-    def __str__(self) -> str:
-        return f"screening attempt {self.uuid}"
 
     @property
     def passed(self) -> bool:

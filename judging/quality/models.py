@@ -20,9 +20,6 @@ class QualityReport(models.Model):
     last_judgment = models.BigIntegerField(default=0, help_text="The newest judgment that it counts.")
     computed_at = models.DateTimeField()
 
-    def __str__(self) -> str:
-        return f"quality of {self.project}"
-
 
 class QualityAlert(models.Model):
     """A threshold that an annotator's figures have passed. It only informs; a lead decides."""
@@ -61,9 +58,6 @@ class QualityAlert(models.Model):
             ),
         ]
 
-    def __str__(self) -> str:
-        return f"{self.kind} of annotator {self.annotator_id}"
-
 
 class GoldGrade(models.Model):
     """A grade for a pair of known truth, asked among others; it never enters consensus, releases or the pair."""
@@ -95,6 +89,3 @@ class GoldGrade(models.Model):
             ),
         ]
         indexes = [models.Index(fields=["annotator", "created_at"], name="gold_by_annotator_and_day")]
-
-    def __str__(self) -> str:
-        return f"{self.grade} by annotator {self.annotator_id} on gold pair {self.pair_id}"

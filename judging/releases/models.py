@@ -97,9 +97,6 @@ class ReleaseComparison(models.Model):
             models.CheckConstraint(condition=~Q(state="failed") | ~Q(error=""), name="comparison_failed_says_why"),
         ]
 
-    def __str__(self) -> str:
-        return f"release {self.before_id} with {self.after_id}"
-
 
 class ReleaseChange(models.Model):
     """A pair that is not in both releases as it was; numbered, so that every page of a list is found as fast."""
@@ -124,9 +121,6 @@ class ReleaseChange(models.Model):
                 fields=["comparison", "kind", "number_of_kind"], name="change_number_of_kind_once_per_comparison"
             ),
         ]
-
-    def __str__(self) -> str:
-        return f"{self.kind}: pair {self.pair_id}"
 
 
 class ReleaseWords(models.Model):
@@ -153,9 +147,6 @@ class ReleaseWords(models.Model):
 
     class Meta:
         verbose_name_plural = "release words"
-
-    def __str__(self) -> str:
-        return f"words about the releases of {self.project}"
 
 
 OF_THE_ROW = {"id", "project", "edited_by", "edited_at"}

@@ -153,9 +153,6 @@ class BatchReview(models.Model):
     decided_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
     decided_at = models.DateTimeField(auto_now_add=True)
 
-    def __str__(self) -> str:
-        return f"{self.decision} {self.batch}"
-
 
 class ReviewUndone(models.Model):
     """A decision that a lead took back, as it was; rows are only ever added."""
@@ -169,9 +166,6 @@ class ReviewUndone(models.Model):
     undone_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
     undone_at = models.DateTimeField(auto_now_add=True)
 
-    def __str__(self) -> str:
-        return f"{self.decision} {self.batch}, taken back"
-
 
 class Tally(models.Model):
     """A change of a count; the count of ``what`` in a project is the sum of its rows. Rows are added, never changed, so
@@ -184,9 +178,6 @@ class Tally(models.Model):
     class Meta:
         verbose_name_plural = "tallies"
         indexes = [models.Index(fields=["project", "what"], name="tally_of_project")]
-
-    def __str__(self) -> str:
-        return f"{self.n:+} {self.what}"
 
 
 class JudgmentDay(models.Model):
@@ -204,9 +195,6 @@ class JudgmentDay(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["project", "annotator", "day"], name="judgment_day_once_per_annotator")
         ]
-
-    def __str__(self) -> str:
-        return f"{self.judgments} on {self.day}"
 
 
 class Assignment(models.Model):
@@ -327,9 +315,6 @@ class Judgment(models.Model):
         ]
         indexes = [models.Index(fields=["annotator", "created_at"], name="judgment_by_annotator_and_day")]
 
-    def __str__(self) -> str:
-        return f"{self.grade} by annotator {self.annotator_id} on pair {self.pair_id}"
-
 
 class JudgmentChange(models.Model):
     """An earlier grade of a judgment; ``uuid`` is the key of the form that changed it."""
@@ -348,9 +333,6 @@ class JudgmentChange(models.Model):
                 name="judgment_change_is_one",
             )
         ]
-
-    def __str__(self) -> str:
-        return f"{self.from_grade} to {self.to_grade}"
 
 
 class Flag(models.Model):
@@ -380,9 +362,6 @@ class Flag(models.Model):
             models.CheckConstraint(condition=Q(reason__in=["broken", "unreadable", "offensive"]), name="flag_says_why"),
         ]
 
-    def __str__(self) -> str:
-        return f"{self.reason} by annotator {self.annotator_id} on pair {self.pair_id}"
-
 
 class OwnGrade(models.Model):
     """Grade of an annotator, gold included: a view, for the pages and endpoints that show people their own grades."""
@@ -398,9 +377,6 @@ class OwnGrade(models.Model):
     class Meta:
         managed = False
         db_table = "judging_owngrade"
-
-    def __str__(self) -> str:
-        return f"{self.grade} by annotator {self.annotator_id} on pair {self.pair_id}"
 
 
 class FlagAnswer(models.Model):
@@ -427,9 +403,6 @@ class FlagAnswer(models.Model):
                 condition=Q(kind__in=["recut", "bounds"]) | ~Q(text=""), name="flag_answer_says_why"
             ),
         ]
-
-    def __str__(self) -> str:
-        return f"{self.kind}: {self.flag}"
 
 
 class Recut(models.Model):
@@ -470,9 +443,6 @@ class Recut(models.Model):
             ),
             models.CheckConstraint(condition=~Q(state="failed") | ~Q(error=""), name="recut_failed_says_why"),
         ]
-
-    def __str__(self) -> str:
-        return f"{self.state} recut of {self.moment}"
 
     @property
     def sets_bounds(self) -> bool:
