@@ -91,7 +91,6 @@ def peak_mb() -> int:
 
 
 def machine() -> Machine:
-    """Return a description of this machine."""
     memory = int(_value_in(Path("/proc/meminfo"), "MemTotal").split()[0]) / 2**20
     return {
         "processor": _value_in(Path("/proc/cpuinfo"), "model name") or platform.machine(),
@@ -116,7 +115,6 @@ def device_name(device: str) -> str:
 
 
 def load_now() -> float:
-    """Return the load of the machine."""
     return round(os.getloadavg()[0], 2)
 
 

@@ -346,7 +346,7 @@ def lead_create(project: Project, username: str) -> User:
 
 
 def _upload_target() -> dict[str, str]:
-    """Make a small project with a release, and the token of somebody who may upload as many runs as they like."""
+    """Make a small project with a release, and the token of a person who may upload any number of runs."""
     from accounts.services.credentials import token_create
     from tests.judging.scenario import HandMade
     from tests.models_runner.acts import GOOD, ready_release, run_json

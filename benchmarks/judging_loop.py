@@ -5,7 +5,7 @@
     python benchmarks/judging_loop.py --against v0.1.0
 
 One judgment is one POST of a grade and its answer with the next pair. Method and figures:
-docs/benchmarks/judging-loop.md. Exit status 1: an error, or a pair in too many hands.
+docs/benchmarks/judging-loop.md. Exit status 1: an error, or a pair with too many people.
 """
 
 import argparse

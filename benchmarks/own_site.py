@@ -18,14 +18,13 @@ from pathlib import Path
 import psutil
 
 from benchmarks.common import say
-from core.embedded.folder import make_private_folder
 from core.embedded.postgres import log_tail
 from core.embedded.services import HOST
-from core.embedded.supervisor import Supervisor
+from core.embedded.supervisor import BROKER, Supervisor
 
-DATABASE, BROKER = "database", "valkey"
+DATABASE = "database"
 WORKERS = ("judging", "worker")
-FOREIGN = ("DATABASE_URL", "BROKER_URL", "DATABASE_POOL")  # would lead to somebody else's data
+FOREIGN = ("DATABASE_URL", "BROKER_URL", "DATABASE_POOL")  # would lead to other data
 
 
 class OwnSite(Supervisor):
@@ -38,10 +37,8 @@ class OwnSite(Supervisor):
     def open(self) -> None:
         """Start all of it; EmbeddedError where a part does not start, with the end of its log."""
         self._start_database()
-        make_private_folder(self.broker_socket.parent)
-        self._start_service(BROKER)
-        self._await_broker()
-        self._prepare_site()
+        self._start_broker()
+        self._migrate()
         self._start_services("web", *WORKERS)
 
     def close(self) -> None:
@@ -50,10 +47,11 @@ class OwnSite(Supervisor):
     def _plan_return(self, name: str, lived_s: float, event: str, log_start: int = 0) -> None:
         """Start it again at once, however often it ends: the benchmark kills it.
 
-        The broker comes back empty: what it held is as lost as messages can be.
+        The broker comes back empty: its messages are lost.
         """
         if name == BROKER:
             shutil.rmtree(self.var / BROKER)
+            (self.var / BROKER).mkdir()
         self.returned[DATABASE if name == "postgres" else name] += 1
         self.due[name] = time.monotonic()
 
@@ -62,7 +60,7 @@ class OwnSite(Supervisor):
 
     def ended(self) -> list[str]:
         """Return the services that should run and do not."""
-        names = [*self.restarts, DATABASE]
+        names = [*self.quick_ends, DATABASE]
         return [name for name in names if not self.processes(name)]
 
     def processes(self, name: str) -> list[int]:

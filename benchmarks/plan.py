@@ -116,14 +116,14 @@ def totals_planned(pairs: Sequence[PlannedPair]) -> Totals:
 
 @dataclass
 class Sending:
-    """One pair at work: whose hands hold which of its grades, and which the site has answered for."""
+    """One pair at work: who sends which of its grades, and which the site has confirmed."""
 
     pair: PlannedPair
     index_of: dict[int, int] = field(default_factory=dict)  # annotator -> index in pair.grades
     sent: set[int] = field(default_factory=set)
 
     def free_indexes(self) -> list[int]:
-        """Return the grades of the current round that nobody has sent or is just sending."""
+        """Return the grades of the current round that are neither sent nor being sent."""
         first = range(len(self.pair.first))
         current = first if not self.sent.issuperset(first) else range(len(first), len(self.pair.grades))
         return [index for index in current if index not in self.index_of.values()]
@@ -172,6 +172,6 @@ class Ledger:
                 self.by["the person named" if is_named else "a stand-in"] += 1
 
     def release(self, uuid: UUID, annotator: int) -> None:
-        """Give back a grade that the site refused: somebody else is to send it."""
+        """Give back a grade that the site refused: another person is to send it."""
         with self._lock:
             self._pairs[uuid].index_of.pop(annotator, None)

@@ -2,7 +2,7 @@
 
     MOMENTJUDGE_VAR=/some/folder python -m benchmarks.populate --pairs 1000000 --judgments 3000000 --annotators 200
 
-The newest batches are open in every way a batch can be: new, begun, in two people's hands, left by somebody whose time
+The newest batches are open in every way a batch can be: new, begun, assigned to two people, left by a person whose time
 ran out or who gave it back, escalated. All others are done. Every row obeys the rules; only the triggers are off while
 they are written, so what these keep count of is counted afterwards. Prints a JSON line: the project, who may be set to
 work, what was written.
@@ -29,7 +29,7 @@ MOMENTS = 10_000
 FEWEST_OPEN, SHARE_OPEN = 300, 0.05  # of the batches
 FREE_HANDS = 8  # annotators with a history who hold nothing: a benchmark sets them to work
 OPEN_KINDS = {"held": 50, "begun": 20, "second": 20, "second_begun": 10, "lapsed": 20, "returned": 10}  # of the fewest
-FEWEST_ANNOTATORS = 2 * OPEN_KINDS["held"] + FREE_HANDS  # nobody holds two
+FEWEST_ANNOTATORS = 2 * OPEN_KINDS["held"] + FREE_HANDS  # each has one assignment at most
 DAYS = 60  # ago the project began
 SQL = Path(__file__).with_suffix(".sql").read_text()
 SECTIONS = {name: text.split(";\n") for name, _, text in (part.partition("\n") for part in SQL.split("-- name: ")[1:])}

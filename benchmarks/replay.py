@@ -41,7 +41,7 @@ SWEEPS = ("judging.tasks.assignments_sweep", "judging.tasks.batches_sweep")
 SHOWN = 10
 PATIENCE_S = 120  # for one form, while the site does not answer
 RETRY_S = 0.1
-HOLD_S = 1.0  # how long a batch is held that nothing is known about: meanwhile its other slot is handed out
+HOLD_S = 1.0  # how long a batch is kept that nothing is known about: meanwhile its other slot is handed out
 UNGRADED = re.compile(r'<a href="/pairs/([0-9a-f-]{36})/">(?:(?!</a>).)*>–</b></a>', re.DOTALL)
 VICTIMS = ("judging", "web", DATABASE, BROKER)
 SOONEST, LATEST = 0.05, 0.9  # of the grades planned
@@ -160,7 +160,7 @@ def crowd_of(site: OwnSite, seeded: "SeededPlan", ledger: Ledger) -> list["Repla
 
 
 def send(crowd: Sequence["Replayer"], ledger: Ledger, watch: "Watch") -> float:
-    """Have everything planned sent; return the seconds until the last hands were empty."""
+    """Have everything planned sent; return the seconds until the last annotator was done."""
     began = reported = time.monotonic()
     until = began + START_S + ledger.planned / SLOWEST_PER_S
     threads = [threading.Thread(target=annotator.work, args=[until], daemon=True) for annotator in crowd]
@@ -200,7 +200,7 @@ def faults(
     messages = errors_of(crowd) + [f"the service {name} has ended" for name in site.ended()]
     interruptions = sum(annotator.interruptions for annotator in crowd)
     if interruptions and not killing:
-        messages.append(f"nothing was killed, and the site was away {interruptions} times")
+        messages.append(f"nothing was killed, and the site did not answer {interruptions} times")
     if not ledger.complete:
         messages.append(f"{ledger.planned - ledger.sent} grades could not be sent")
     if whole and totals != WHOLE_FILE:

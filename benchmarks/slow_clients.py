@@ -4,18 +4,16 @@
     python -m benchmarks.slow_clients --slow 200 --annotators 4
 
 Each round measures the loop of benchmarks/judging_loop.py three times on one site: alone, beside connections that have
-sent half of their headers, and beside ones that have sent half of a body. A connection that the server closes is opened
-again. Method and figures: docs/benchmarks/slow-clients.md. Exit status 1: an error, or a loss of more than a tenth.
+sent half of their headers, and beside ones that have sent half of a body: the server closes none of them within a turn.
+Method and figures: docs/benchmarks/slow-clients.md. Exit status 1: an error, or a loss of more than a tenth.
 """
 
 import argparse
-import selectors
 import socket
 import statistics
 import sys
-import threading
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from benchmarks import judging_loop
@@ -33,45 +31,14 @@ HALVES = {
 }
 
 
-class SlowClients:
-    """Connections that have sent half of a request, kept open by a thread.
-
-    ``reopened`` counts how often one came back after the server had closed its connection.
-    """
-
-    def __init__(self, port: int, half: bytes, count: int) -> None:
-        self.port, self.half = port, half
-        self.reopened = 0
-        self._ended = threading.Event()
-        self._selector = selectors.DefaultSelector()
+@contextmanager
+def slow_clients(port: int, half: bytes, count: int) -> Iterator[None]:
+    """Keep so many connections open inside the block, each of which has sent half of a request."""
+    with ExitStack() as stack:
         for _ in range(count):
-            self._open()
-        self._thread = threading.Thread(target=self._keep_open, daemon=True)
-        self._thread.start()
-
-    def close(self) -> None:
-        self._ended.set()
-        self._thread.join()
-        for key in list(self._selector.get_map().values()):
-            self._drop(key.fileobj)
-        self._selector.close()
-
-    def _open(self) -> None:
-        connection = socket.create_connection((HOST, self.port), 30)
-        connection.sendall(self.half)
-        self._selector.register(connection, selectors.EVENT_READ)
-
-    def _drop(self, connection: object) -> None:
-        assert isinstance(connection, socket.socket)
-        self._selector.unregister(connection)
-        connection.close()
-
-    def _keep_open(self) -> None:
-        while not self._ended.is_set():
-            for key, _ in self._selector.select(timeout=0.2):  # an answer, or the end: nothing else is ever sent
-                self._drop(key.fileobj)
-                self._open()
-                self.reopened += 1
+            connection = stack.enter_context(socket.create_connection((HOST, port), 30))
+            connection.sendall(half)
+        yield
 
 
 @stoppable
@@ -84,9 +51,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             for slow, half in HALVES.items():
                 say(f"round {number}, slow clients: {slow}")
                 count = options.slow if half else 0
-                with closing(SlowClients(site.port, half, count)) as clients:
+                with slow_clients(site.port, half, count):
                     result = judging_loop.measure(site, options.annotators, loop)
-                row = {"round": number, "slow": slow, "connections": count, "reopened": clients.reopened}
+                row = {"round": number, "slow": slow, "connections": count}
                 names = ("judgments_per_s", "p95_ms", "web_cpu_ms", "errors")
                 rows.append(row | {name: result[name] for name in names})
     loss_shares = losses(rows)

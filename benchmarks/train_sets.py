@@ -119,7 +119,6 @@ def write(corpus: Corpus, folder: Path, depth: int) -> dict[str, float]:
 
 
 def measure(options: argparse.Namespace) -> dict[str, object]:
-    """Make the set, and measure it."""
     corpus = Corpus(options)
     with TemporaryDirectory(prefix="momentjudge-trainset-") as temporary:
         folder = Path(temporary)

@@ -116,7 +116,6 @@ def own_process(name: str, variant: str, options: argparse.Namespace) -> subproc
 
 
 def answer_of(process: subprocess.Popen[str], question: str) -> float:
-    """Return the answer of a process that makes steps."""
     assert process.stdin is not None and process.stdout is not None
     print(question, file=process.stdin, flush=True)
     if not (answer := process.stdout.readline()):

@@ -78,7 +78,7 @@ class SchemaView(SpectacularAPIView):
         body, etag = _written(request.accepted_renderer.format)
         answer = HttpResponse(body, content_type=f"{request.accepted_renderer.media_type}; charset=utf-8")
         answer["Content-Disposition"] = f'inline; filename="MomentJudge.{request.accepted_renderer.format}"'
-        answer["ETag"], answer["Cache-Control"] = etag, "public, no-cache"  # kept, and asked for again by its ETag
+        answer["ETag"], answer["Cache-Control"] = etag, "public, no-cache"  # kept, and requested again by its ETag
         return answer
 
 

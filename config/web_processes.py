@@ -23,7 +23,7 @@ os.environ.setdefault("ACCESS_LOG_SKIPS", "judging:judgment-create judging:heart
 
 
 def child_exit(server: Any, worker: Any) -> None:
-    """A process ended: what it held (gauges) is gone, what it counted stays."""
+    """A process ended: its gauges are gone, its counts stay."""
     from prometheus_client.multiprocess import mark_process_dead
 
     mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]

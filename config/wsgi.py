@@ -1,4 +1,4 @@
-"""The web server's door."""
+"""The entry point of web servers."""
 
 import os
 

@@ -61,8 +61,6 @@ class BufferedTask(WSGITask):  # type: ignore[misc]
 
 
 class BufferedChannel(HTTPChannel):  # type: ignore[misc]
-    """One connection."""
-
     task_class = BufferedTask
     request: Any = None  # what has arrived of the next one
 

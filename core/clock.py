@@ -1,7 +1,7 @@
 """The time by the database: the clocks of hosts differ, and jump.
 
 Leases, and whatever else one host writes and another compares with its own time, go by this one. The database is asked
-once a minute; in between passes what the host's steady clock counts, which nobody sets.
+once a minute; in between passes what the host's steady clock counts, which is never set.
 """
 
 from datetime import UTC, datetime, timedelta

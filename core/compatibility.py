@@ -41,7 +41,7 @@ def downtime_check() -> None:
     """Check that the release before can serve beside the new schema; NeedsDowntime where it cannot."""
     executor = MigrationExecutor(connection)
     if not executor.loader.applied_migrations:
-        return  # nobody serves an empty database
+        return  # no process serves an empty database
     plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
     if names := [str(migration) for migration, _ in plan if getattr(migration, "needs_downtime", False)]:
         raise NeedsDowntime(names)

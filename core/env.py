@@ -3,7 +3,9 @@
 import math
 import os
 import re
+import secrets
 import sys
+import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,6 +20,7 @@ Number = TypeVar("Number", int, float, Decimal)
 BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 ACCEL = re.compile(r"/[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)*/")
 S3_NEEDED = ("S3_BUCKET", "S3_ACCESS_KEY_ID", "S3_SECRET_ACCESS_KEY")
+SHORTEST_SECRET = 32  # characters
 TRUE, FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off"}
 
 
@@ -110,9 +113,35 @@ def tls_of(text: str) -> tuple[bool, bool]:
 def env_secret(name: str) -> str:
     """The secret called ``name``. Raises ImproperlyConfigured when it is absent or short."""
     text = os.environ.get(name, "")
-    if len(text) < 32:
-        raise ImproperlyConfigured(f"{name} must be set to at least 32 characters.")
+    if len(text) < SHORTEST_SECRET:
+        raise ImproperlyConfigured(f"{name} must be set to at least {SHORTEST_SECRET} characters.")
     return text
+
+
+def local_secret(var: Path) -> str:
+    """The key in ``<var>/secret_key``, made on first use; racing processes all get the same one.
+
+    Raises:
+        ImproperlyConfigured: the file cannot be made or read, or holds no usable key.
+    """
+    path = var / "secret_key"
+    try:
+        if not path.exists():
+            # Linked when it is whole; if another process was first, its key stays. The draft has mode 0600.
+            with tempfile.NamedTemporaryFile(prefix="secret_key.", dir=var) as draft:
+                draft.write(secrets.token_urlsafe(48).encode() + b"\n")
+                draft.flush()
+                os.fsync(draft.fileno())
+                with suppress(FileExistsError):
+                    os.link(draft.name, path)
+        secret = path.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ImproperlyConfigured(f"The secret key {path} cannot be used: {error}") from error
+    if len(secret) < SHORTEST_SECRET:
+        raise ImproperlyConfigured(
+            f"{path} holds no usable key. Delete it: a new one is made, and everybody logs in again."
+        )
+    return secret
 
 
 def train_command(gpus: int) -> list[str]:

@@ -114,7 +114,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
     """Asks nothing of anybody: whatever a page needs may be what broke."""
     if outage := outage_of(sys.exception()):
         if outage is DATABASE and (pool := getattr(connection, "pool", None)) is not None:
-            pool.drain()  # connections that lie idle lead to the database as it was: each would fail somebody else
+            pool.drain()  # connections that lie idle lead to the database as it was: each would fail another request
         return outage_answer(request, outage)
     page = loader.get_template("500.html").render({"request_id": getattr(request, "request_id", "")})
     return HttpResponseServerError(page)

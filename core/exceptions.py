@@ -42,7 +42,7 @@ class Busy(MomentJudgeError):
 
 
 class StorageUnavailable(MomentJudgeError, OperationalError):
-    """The storage of files does not answer; tasks try again, as they do while the database is away.
+    """The storage of files does not answer; tasks try again, as they do while the database does not answer.
 
     ``reason`` is what it said, for the log: it may name hosts.
     """

@@ -32,7 +32,7 @@ from core.exceptions import TooLarge
 
 IMMUTABLE = "private, max-age=86400, immutable"  # bytes of such a file never change: another gets another name
 PIECE, AT_ONCE = 1 << 16, 1 << 20
-LEFT_AFTER_S = 24 * 3600  # nobody sends one file for so long
+LEFT_AFTER_S = 24 * 3600  # no upload takes so long
 FORM_ROOM = 2**20  # bytes that the fields beside a file may take
 SPARE_S = 30  # before its end an address is not used for a new request any more
 HEAD = 512  # bytes that say what an upload is
@@ -85,7 +85,7 @@ def _redirect_to_storage(request: HttpRequest, file: FieldFile, headers: dict[st
 
 
 def _sent_here(request: HttpRequest, file: FieldFile, headers: dict[str, str]) -> HttpResponseBase:
-    """The whole file (200), the one part asked for (206), or that there is no such part (416)."""
+    """The whole file (200), the one part requested (206), or that there is no such part (416)."""
     size = file.size
     # If-Range names a version of the file; none was ever given out.
     plain = request.method == "GET" and "If-Range" not in request.headers

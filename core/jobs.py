@@ -181,7 +181,7 @@ class JobKind(Generic[Row]):
         return not waiting.filter(attempts__lt=self.attempts).exists()
 
     def fail(self, row: Row, error: str) -> None:
-        """Write down why the row failed, unless somebody has taken it a step further."""
+        """Write down why the row failed, unless another process has taken it a step further."""
         logger.warning("%s %s failed: %s", self.lock, row.pk, error)
         if self._fail:
             self._fail(row, error)
@@ -194,7 +194,7 @@ class JobKind(Generic[Row]):
         """Write how far a row is, or that it is done; a sweep sees that it moves.
 
         Raises:
-            Stopped: it was cancelled or deleted, or somebody has taken it a step further.
+            Stopped: it was cancelled or deleted, or another process has taken it a step further.
         """
         values[self.moved] = clock.now()
         if not self.rows().filter(pk=row.pk).update(**values):

@@ -5,7 +5,7 @@
 A spreadsheet computes a cell that begins with a sign of a formula, and one set to another separator begins a cell
 wherever that stands, inside quotes of ours too. So every text is quoted, and an apostrophe is put before whatever
 could begin a formula: at the start of a cell, and after every comma, semicolon, bar, tab and end of line; not after
-a space or a colon, so a spreadsheet told to separate cells by these is not covered. ``plain`` takes exactly these away
+a space or a colon, so a spreadsheet set to separate cells by these is not covered. ``plain`` removes exactly these
 again, and no apostrophe that belongs to the text. Numbers are written as numbers, negative ones too.
 
 Files for programs (releases, qrels, the API) are not written here: they hold every text as it is.

@@ -28,9 +28,9 @@ def send_aside() -> None:
 
 
 def send_on_commit(task: str, *args: Any, expires_s: float | None = None) -> None:
-    """Send ``task`` (its full name) after commit; a broker that is away costs only time, a sweep finds the work.
+    """Send ``task`` (its full name) after commit; a broker that is unavailable costs only time, a sweep finds the work.
 
-    After ``expires_s`` seconds nobody takes it any more.
+    After ``expires_s`` seconds no worker takes it any more.
     """
     transaction.on_commit(partial(_hand_over, task, args, expires_s))
 
@@ -44,7 +44,7 @@ def _hand_over(task: str, args: tuple[Any, ...], expires_s: float | None) -> Non
     if _aside is None or current_app.conf.task_always_eager:
         _send(task, args, expires_s)
         return
-    try:  # with what log lines tell of the request
+    try:  # with the context that log lines name
         _aside.submit(copy_context().run, _send_or_log, task, args, expires_s)
     except RuntimeError:  # this process ends, and answers its last request
         _send_or_log(task, args, expires_s)

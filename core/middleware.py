@@ -33,7 +33,7 @@ HEADERS = {
 
 
 class UnreadBodyMiddleware(MiddlewareMixin):
-    """Removes what a refused request has sent as files; reads what it still sends, and throws it away."""
+    """Removes what a refused request has sent as files; reads and discards what it still sends."""
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
         if response.status_code >= 400:

@@ -63,7 +63,7 @@ def configured_secrets() -> tuple[str, ...]:
     )
 
 
-@lru_cache(maxsize=8)  # asked for every line of a log
+@lru_cache(maxsize=8)  # called for every line of a log
 def _spelt(*values: str, broker: str) -> tuple[str, ...]:
     secrets = [secret for secret in (*values, unquote(urlsplit(broker).password or "")) if len(secret) >= SHORTEST]
     spelt = {word for secret in secrets for word in (secret, quote(secret), quote(secret, safe=""))}

@@ -56,7 +56,7 @@ class Upload(models.Model):
 
     AT_WORK = (State.CHECKING, State.IMPORTING)
     WITH_FILE = (*AT_WORK, State.CHECKED)
-    FILES: tuple[str, ...] = ("file",)  # thrown away when it is done
+    FILES: tuple[str, ...] = ("file",)  # removed when it is done
 
     uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
     owner: Any  # a foreign key of the table's own, as each has its related name
@@ -133,7 +133,7 @@ class UploadKind(JobKind[Row]):
         lock: names the lock of a row that is worked on.
         actions: what the audit log calls an upload, the yes to it, and its discarding.
         bad: which of its counts is of what cannot be imported.
-        bad_error: refuses the yes to a file with such, as long as nobody says that they are left out.
+        bad_error: refuses the yes to a file with such, unless the owner agrees to leave them out.
     """
 
     def __init__(
@@ -180,8 +180,8 @@ class UploadKind(JobKind[Row]):
         """Say yes to a checked file and wake the task that imports it.
 
         Raises:
-            NotPossible: it does not wait for a yes, holds bad lines and nobody said to leave them out, or another file
-                of the owner is at work.
+            NotPossible: it does not wait for a yes, holds bad lines and the owner did not agree to leave them out, or
+                another file of the owner is at work.
         """
         row = self.table._default_manager.select_for_update().get(pk=row.pk)
         if row.state != Upload.State.CHECKED:
@@ -214,7 +214,7 @@ class UploadKind(JobKind[Row]):
 
     @transaction.atomic
     def discard(self, row: Row, *, actor: AbstractBaseUser | None) -> None:
-        """Throw a checked file away. Raises NotPossible where it is not waiting any more."""
+        """Discard a checked file. Raises NotPossible where it is not waiting any more."""
         waiting = self.table._default_manager.filter(pk=row.pk, state=Upload.State.CHECKED)
         if not waiting.update(state=Upload.State.DISCARDED, **dict.fromkeys(row.FILES, "")):
             raise NotPossible(NOT_WAITING)
@@ -252,7 +252,7 @@ def upload_fail(row: Upload, error: str) -> None:
 
 
 def _as_it_was(row: Upload) -> Any:
-    """The row, unless somebody has taken it a step further."""
+    """The row, unless another process has taken it a step further."""
     return type(row)._default_manager.filter(pk=row.pk, state=row.state)
 
 

@@ -6,8 +6,8 @@ from judging.audit.rules import Pages, register_actions
 
 # The audit: sentences of actions, and the pages they lead to
 SENTENCES = {
-    "run.request": "asked for a run of {system}",
-    "run.upload": "brought the run {system} on {split} of release {version}",
+    "run.request": "requested a run of {system}",
+    "run.upload": "uploaded the run {system} on {split} of release {version}",
     "run.withdraw": "withdrew the run {system} on {split}[: {reason}]",
     "leaderboard.change": (
         "changed what participants may[; test labels hidden: {hides_test}][; validation labels hidden: {hides_val}]"
@@ -15,19 +15,19 @@ SENTENCES = {
         "[; Ladder: {ladder}][; lists runs that differ in less than {alike_percent} %]"
     ),
     "experiment.start": (
-        "ordered the benchmark run {name}: {baseline}, N = {top_n}, seeds: {seeds}, on release {version}"
+        "started the benchmark run {name}: {baseline}, N = {top_n}, seeds: {seeds}, on release {version}"
     ),
     "experiment.cancel": "cancelled seed {seed} of the benchmark run {name} at step {step}",
     "experiment.resume": "had seed {seed} of the benchmark run {name} go on from step {step}",
     "experiment.finish": "ended seed {seed} of the benchmark run {name}: {state}[, best {best}]",
     "experiment.delete": "deleted the benchmark run {name}: {baseline}, seeds: {seeds}, {mb} MB of files",
-    "features.start": "ordered the features {name} of {kind}[ by {extractor}][, {model}]",
+    "features.start": "requested the features {name} of {kind}[ by {extractor}][, {model}]",
     "features.register": "added the official features {name} of {kind}[, made by {model}]",
-    "features.model": "said of the official features {name} which model made them[: {model}]",
+    "features.model": "named the model that made the official features {name}[: {model}]",
     "features.cancel": "cancelled the features {name} after {done} of {total}",
     "features.resume": "had the features {name} go on",
     "features.delete": "deleted the features {name}",
-    "economy.study": "asked what fewer judgments of release {version} would have said ({split})",
+    "economy.study": "studied release {version} with fewer judgments ({split})",
 }
 BY_SUBJECT: Pages = {("pool.",): ("pools:pool", "Pool")}
 OF_PROJECT: Pages = {("run.",): ("models_runner:runs", "Runs")}
@@ -52,7 +52,7 @@ class ModelsRunnerConfig(AppConfig):
 
 
 def forget_teams(sender: object, user: Any, **kwargs: object) -> None:
-    """Runs stay on the leaderboard, without the team and the file's name, which may be somebody's own."""
+    """Runs stay on the leaderboard, without the team and the file's name, which may identify a person."""
     from models_runner.models import Run
 
     Run.objects.filter(owner=user).update(team="", file_name="")

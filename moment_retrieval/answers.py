@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 from moment_retrieval.errors import ScoringError
-from moment_retrieval.features.extractors import EXTRACTORS, ExtractorName, Kind, Sentence, Setup, extractor_of
+from moment_retrieval.features.extractors import EXTRACTORS, ExtractorName, Kind, extractor_of
+from moment_retrieval.features.extractors.base import Sentence, Setup
 from moment_retrieval.features.stores import Rows
 from moment_retrieval.metrics.iou import span_iou
 from moment_retrieval.records import Span

@@ -45,7 +45,6 @@ class Sequences:
         return Sequences(self.rows.to(device, non_blocking=True), self.lengths)
 
     def taken(self, indexes: Tensor) -> Sequences:
-        """The sequences of these indexes, in their order."""
         return Sequences(self.rows[rows_of(self.lengths, indexes).to(self.rows.device)], self.lengths[indexes])
 
 
@@ -216,7 +215,6 @@ class Batch:
         return len(self.start)
 
     def to(self, device: str | torch.device) -> Batch:
-        """The same on a device."""
         moved = {name: getattr(self, name).to(device) for name in ("queries", "video", "subtitle")}
         labels = {name: getattr(self, name).to(device) for name in ("start", "end", "similarity")}
         positives = None if self.positives is None else self.positives.to(device)
@@ -228,7 +226,7 @@ def collate(samples: Sequence[Sample], *, positives_of: dict[str, set[str]] | No
 
     Args:
         samples: one or more.
-        positives_of: for each query the videos that hold a pseudo-positive of it; asked for by the mask of positives.
+        positives_of: for each query the videos that hold a pseudo-positive of it; needed by the mask of positives.
     """
     return Batch(
         queries=Sequences.of([sample.query for sample in samples]),

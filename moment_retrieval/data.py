@@ -82,7 +82,7 @@ class Samples:
         )
 
     def positives_among(self, rows: Tensor) -> Tensor | None:
-        """Which videos of these samples hold a pseudo-positive of which of their queries; None: nobody asks."""
+        """Which videos of these samples hold a pseudo-positive of which of their queries; None: the mask is off."""
         if self.positives is None:
             return None
         pairs = self.query[rows][:, None] * len(self.clips.names) + self.video[rows]
@@ -323,7 +323,6 @@ class TrainRows:
         return len(self.query)
 
     def taken(self, rows: Any) -> TrainRows:
-        """Some of the rows."""
         columns = {name: getattr(self, name)[rows] for name in ("query", "video", "start_s", "end_s", "similarity")}
         return replace(self, **columns)
 

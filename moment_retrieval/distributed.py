@@ -61,7 +61,7 @@ def keep_freed() -> bool:
 
 
 def used_mb(device: torch.device) -> float:
-    """MiB held now: of the process, or at the most so far on a GPU."""
+    """MiB in use now: of the process, or at the most so far on a GPU."""
     if device.type == "cuda":
         return round(torch.cuda.max_memory_allocated(device) / MIB, 1)
     pages = int(STATM.read_text().split()[1]) if STATM.exists() else 0
@@ -184,7 +184,6 @@ class Team:
         return rows[indexes.masked_fill(indexes >= len(rows), 0)]
 
     def any(self, flag: bool) -> bool:
-        """Whether it is so in any process."""
         if self.size == 1:
             return flag
         value = torch.tensor([float(flag)], device=self.device)
@@ -240,7 +239,7 @@ def is_lost(error: Exception) -> bool:
 
 
 class SingleProcess:
-    """Everything stays as it is: nobody else trains."""
+    """Everything stays as it is: no other process trains."""
 
     def queries(self, own: Pair) -> Pair:
         """Both parts of one's own queries [b, H] -> of the queries of all processes [W * b, H]."""

@@ -1,6 +1,6 @@
 """JSON piece by piece, each piece with the line it stands in.
 
-A run of a hundred thousand queries is never held as one value, and what is wrong is told with its line. A few bytes of
+A run of a hundred thousand queries is never read as one value, and errors name their line. A few bytes of
 text make a Python object of a hundred, so no single value may be longer than MAX_VALUE: what is packed to do harm is
 refused before it fills the memory.
 

@@ -57,7 +57,7 @@ class UnknownQuery(ScoringError):
 
 
 class WrongFormat(ScoringError):
-    """The file is not what was asked for: another format, or ground truth where a run is expected."""
+    """The file is not of the expected kind: another format, or ground truth where a run is expected."""
 
 
 class NotWritable(ScoringError):

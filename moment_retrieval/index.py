@@ -92,7 +92,6 @@ class Index:
         return ROWS_ON_GPU if self.reciprocals[0].is_cuda else ROWS_ON_CPU
 
     def taken(self, indexes: Tensor) -> EncodedVideos:
-        """The videos of these indexes, in their order."""
         return self.videos.taken(indexes)
 
     def save(self, path: Path) -> None:

@@ -169,14 +169,12 @@ def write_atomically(path: Path, content: str | bytes) -> None:
 
 
 def as_object(value: object, name: str) -> dict[str, object]:
-    """``value`` as a JSON object."""
     if not isinstance(value, dict):
         raise InvalidRecord(f"{name} must be an object, got {shown(value)}")
     return value
 
 
 def as_array(value: object, name: str) -> list[object]:
-    """``value`` as a JSON array."""
     if not isinstance(value, list):
         raise InvalidRecord(f"{name} must be an array, got {shown(value)}")
     return value

@@ -113,7 +113,7 @@ def _limit(memory_mb: int, cpu_s: int) -> None:
         (resource.RLIMIT_CORE, 0, 0),
         (resource.RLIMIT_CPU, cpu_s, cpu_s + 1),  # SIGXCPU says why, SIGKILL ends whoever does not listen
     ):
-        _, allowed = resource.getrlimit(kind)  # nobody may raise what the system set
+        _, allowed = resource.getrlimit(kind)  # no process may raise what the system set
         soft, hard = (
             least if allowed == resource.RLIM_INFINITY else min(least, allowed) for least in (most, most_at_all)
         )

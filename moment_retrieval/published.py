@@ -1,12 +1,13 @@
 """Published checkpoints: what is in them, read without running anything that is in them, under our names.
 
-The tables say how the names of released weights become ours; docs/baselines.md shows them.
+published.toml says how the names of released weights become ours; docs/baselines.md shows them.
 """
 
 from __future__ import annotations
 
 import io
 import pickle  # nosec B403 - only with stand-ins for all that it names
+import tomllib
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -70,7 +71,7 @@ KNOWN: dict[tuple[str, str], Any] = {
 
 
 class _Look(pickle._Unpickler):
-    """Goes through a pickle as torch does; the unpickler in C would take memory for whatever number it is told."""
+    """Goes through a pickle as torch does; the unpickler in C would take memory for whatever number it reads."""
 
     stack: list[Any]
 
@@ -138,86 +139,10 @@ def _pickles(path: Path, size: int) -> Iterator[io.BytesIO]:
 
 
 Names = dict[str, str]
-
-TWO_STREAM: Names = {
-    "query_pos_embed": "query_position",
-    "ctx_pos_embed": "clip_position",
-    "query_input_proj": "query_input",
-    "video_input_proj": "video.input",
-    "sub_input_proj": "subtitle.input",
-    "query_encoder": "query_encoders.0",
-    "query_encoder1": "query_encoders.1",
-    "video_encoder1": "video.encoder",
-    "video_encoder2": "video.deeper.0",
-    "video_encoder3": "video.deeper.1",
-    "sub_encoder1": "subtitle.encoder",
-    "sub_encoder2": "subtitle.deeper.0",
-    "sub_encoder3": "subtitle.deeper.1",
-    "video_cross_att": "video.meeting.attention",
-    "sub_cross_att": "subtitle.meeting.attention",
-    "video_cross_layernorm": "video.meeting.norm",
-    "sub_cross_layernorm": "subtitle.meeting.norm",
-    "video_query_linear": "video.span_query",
-    "sub_query_linear": "subtitle.span_query",
-    "modular_vector_mapping": "query_split",
-    "merged_st_predictor": "span_head.start",
-    "merged_ed_predictor": "span_head.end",
-}
-CONQUER: Names = {
-    "encoder.videoEncoder.img_linear": "visual_input",
-    "encoder.videoEncoder.text_linear": "subtitle_input",
-    "encoder.videoEncoder.transformer.embeddings": "clip_position",
-    "encoder.videoEncoder.transformer.encoder.layer.0": "clip_encoder",
-    "encoder.queryEncoder.linear": "query_input",
-    "encoder.queryEncoder.transformer.embeddings": "query_position",
-    "encoder.queryEncoder.transformer.encoder.layer.0": "query_encoder",
-    "query_weight.text_pooling.clusters": "fusion.centres",
-    "query_weight.text_pooling.clusters2": "fusion.origins",
-    "query_weight.text_pooling": "fusion",
-    "query_weight.moe_fc_txt": "fusion.gate",
-    "query_aware_feature_learning_layer.similarity_weight": "flow",
-    "contextual_QAL_feature_learning.trans_linear": "context.input",
-    "contextual_QAL_feature_learning.encoder.layer.0": "context.encoder",
-    "moment_localization_head.begin_feature_modeling.trans_linear": "start.input",
-    "moment_localization_head.begin_feature_modeling.encoder.layer.0": "start.encoder",
-    "moment_localization_head.end_feature_modeling.trans_linear": "end.input",
-    "moment_localization_head.end_feature_modeling.encoder.layer.0": "end.encoder",
-    "moment_localization_head.begin_score_modeling.clip_score_predictor.0": "start_score.around",
-    "moment_localization_head.begin_score_modeling.clip_score_predictor.2": "start_score.alone",
-    "moment_localization_head.end_score_modeling.clip_score_predictor.0": "end_score.around",
-    "moment_localization_head.end_score_modeling.clip_score_predictor.2": "end_score.alone",
-    "video_scoring_head.video_feature_modeling.trans_linear": "video_score.features.input",
-    "video_scoring_head.video_feature_modeling.encoder.layer.0": "video_score.features.encoder",
-    "video_scoring_head.video_score_predictor.0": "video_score.narrow",
-    "video_scoring_head.video_score_predictor.2": "video_score.score",
-}
-INSIDE: Names = {
-    "": "",
-    "position_embeddings": "place",
-    "token_type_embeddings": "kind",  # nosec B105 - no password
-    "LayerNorm": "norm",
-    "net.1": "linear",
-    "query": "query",
-    "key": "key",
-    "value": "value",
-}
-LAYER_INSIDE: Names = INSIDE | {  # XML and ReLoCLNet
-    "self.query": "attention.query",
-    "self.key": "attention.key",
-    "self.value": "attention.value",
-    "output.dense": "mix",
-    "output.LayerNorm": "norm",
-}
-BERT_INSIDE: Names = INSIDE | {  # CONQUER
-    "attention.self.query": "attention.query",
-    "attention.self.key": "attention.key",
-    "attention.self.value": "attention.value",
-    "attention.output.dense": "mix",
-    "attention.output.LayerNorm": "norm",
-    "intermediate.dense": "feed_forward.outward",
-    "output.dense": "feed_forward.back",
-    "output.LayerNorm": "feed_forward.norm",
-}
+_NAMES: dict[str, Names] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+TWO_STREAM, CONQUER = _NAMES["two_stream"], _NAMES["conquer"]
+LAYER_INSIDE = _NAMES["inside"] | _NAMES["layer_inside"]
+BERT_INSIDE = _NAMES["inside"] | _NAMES["bert_inside"]
 TABLES: Mapping[str, tuple[Names, Names]] = {
     "xml": (TWO_STREAM, LAYER_INSIDE),
     "reloclnet": (TWO_STREAM, LAYER_INSIDE),
@@ -332,7 +257,7 @@ def load_published(path: Path) -> Published:
             raise
         except OSError as error:
             raise UnsafeCheckpoint(f"it cannot be read: {error.strerror or error}") from error
-        except Exception as error:  # torch lets out whatever a damaged file brings about
+        except Exception as error:  # torch lets out whatever error a damaged file causes
             raise UnsafeCheckpoint("it is refused: it is no checkpoint of torch") from error
 
 

@@ -16,8 +16,6 @@ from moment_retrieval.jsonfiles import as_number, as_object, as_text, decode, pa
 
 @dataclass(frozen=True, slots=True)
 class VideoCorpus:
-    """The videos of a collection."""
-
     durations_s: Mapping[str, float]  # by name, in seconds
     names: Mapping[int, str]  # by index, where there are indexes
     without_names: str = "this corpus has durations, but no indexes"  # why there are none

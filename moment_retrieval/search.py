@@ -94,7 +94,7 @@ def largest(values: Tensor, count: int) -> Tensor:
 def listed_candidates(
     lists: Mapping[str, Sequence[int]], query_ids: Sequence[str], count: int, allowed: Tensor | None = None
 ) -> Tensor:
-    """The first ``count`` videos that somebody else ranked for each query, -1 where there are fewer [N, count].
+    """The first ``count`` videos that another system ranked for each query, -1 where there are fewer [N, count].
 
     Args:
         lists: by query id, indexes into the corpus, best first.

@@ -123,7 +123,7 @@ class WordReader:
     trained: Trained
     words: Words
     made_by: str = ""  # what its query features were made by, if known
-    is_assumed: bool = False  # nobody saw that ``words`` made them: a query of theirs is read again and compared
+    is_assumed: bool = False  # only assumed to be made by ``words``: a query of theirs is read again and compared
 
     def __post_init__(self) -> None:
         width, read = self.words.width, self.trained.model.config.query_size
@@ -228,7 +228,7 @@ class CandidateSearcher:
 
     @property
     def nbytes(self) -> int:
-        """Without those of the training that names the candidates, which is held by itself."""
+        """Without those of the training that names the candidates, which is kept by itself."""
         return self.reader.nbytes + self.clips.seen.nbytes + self.clips.heard.nbytes
 
     def answer(self, text: str, moments: int, *, every: bool = False) -> Answer:

@@ -65,7 +65,7 @@ class MomentTable(Mapping[str, tuple[MomentT, ...]], Generic[MomentT]):
     offsets: Ints  # [Q + 1]; query ``i`` has the rows from ``offsets[i]`` up to ``offsets[i + 1]``
     spans: Spans  # columns [R]
     weights: Floats  # [R], the score of a retrieved moment, the relevance of a judged one
-    texts: tuple[str, ...] = ()  # [Q], what the queries say; empty where nobody told
+    texts: tuple[str, ...] = ()  # [Q], what the queries say; empty where they are not known
     lines: tuple[int, ...] = ()  # [Q], where each query begins in its file; empty where there was none
 
     row_name = "moment"
@@ -120,7 +120,6 @@ class MomentTable(Mapping[str, tuple[MomentT, ...]], Generic[MomentT]):
         return len(self.query_ids)
 
     def rows_of(self, query_id: str) -> range:
-        """The rows of a query."""
         number = self.row_of[query_id]
         return range(int(self.offsets[number]), int(self.offsets[number + 1]))
 
@@ -202,7 +201,6 @@ class MomentTable(Mapping[str, tuple[MomentT, ...]], Generic[MomentT]):
 
 
 def queries_of(table: MomentTable[MomentT]) -> list[QueryMoments[MomentT]]:
-    """The queries of a table as records."""
     texts = table.texts or ("",) * len(table)
     return [QueryMoments(query_id, text, table[query_id]) for query_id, text in zip(table, texts, strict=True)]
 
@@ -305,7 +303,7 @@ def graded(similarities: Iterable[float | None], grades: Floats) -> Floats:
     """[R] the grades, handed out anew by similarity.
 
     Args:
-        similarities: [R]; None where nobody knows.
+        similarities: [R]; None where it is not known.
         grades: [R], how often each is given.
     """
     by = np.array([-np.inf if value is None else value for value in similarities], np.float64)

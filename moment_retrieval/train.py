@@ -84,7 +84,7 @@ def train(folder: Path, stop: StopRequest | None = None) -> int:
 
     Returns:
         DONE; FAILED, the reason being an event; STOPPED when asked to; LOST, of several processes, where another ended
-        without a word.
+        without a message.
 
     Raises:
         BadPlan: the plan cannot be carried out, or another process does.
@@ -124,7 +124,7 @@ def _plan(folder: Path) -> Plan:
 
 
 def _refuse(folder: Path, reason: str) -> None:
-    """Tell that it cannot begin, where the folder is a training's and nobody else trains there."""
+    """Record that it cannot begin, where the folder is a training's and no other process trains there."""
     if os.environ.get("RANK", "0") == "0" and (folder / PLAN).is_file():
         with suppress(BadPlan), _locked(folder), Events(folder) as events:
             events.record("failed", reason=reason)
@@ -336,7 +336,7 @@ class Trainer:
                     saved = time.monotonic()
 
     def _over(self) -> bool:
-        """No step is left, or the last evaluations brought nothing."""
+        """No step is left, or the last evaluations were no better."""
         patience = self.plan.patience
         return self.progress.step >= self.schedule.steps or bool(patience and self.progress.without >= patience)
 
@@ -479,7 +479,7 @@ class Trainer:
         return {NEGATIVES: self.negatives.get_state(), **states}
 
     def _finish(self) -> dict[str, dict[str, float]]:
-        """Score the best weights; the first process alone, nobody waits."""
+        """Score the best weights; the first process alone, no other waits."""
         if not self.team.first:
             return {}
         load_checkpoint(self.folder / BEST).restore(self.model)
@@ -514,7 +514,7 @@ class StepTimer:
         self.before = time.monotonic()
 
     def due(self) -> bool:
-        """Something may be told again."""
+        """Whether it is time for a report."""
         return time.monotonic() - self.reported_at >= REPORT_EVERY_S
 
     def report(self) -> tuple[float, dict[str, float]]:
@@ -538,7 +538,6 @@ class Schedule:
 
     @property
     def per_epoch(self) -> int:
-        """Steps of an epoch."""
         whole, rest = divmod(self.samples, self.batch)
         return whole + (rest > 0 and not (self.whole_batches and whole))
 
@@ -648,8 +647,6 @@ class NotFinite(ScoringError):
 
 @dataclass
 class Stepper:
-    """Makes steps."""
-
     trained: nn.Module  # the model, wrapped for several processes
     optimiser: Optimizer
     loss: Callable[..., Loss]  # of the baseline
@@ -657,7 +654,7 @@ class Stepper:
     loader: Loader
     precision: Precision
     team: Team
-    notice: Callable[[str], None]  # is told what people should know
+    notice: Callable[[str], None]  # takes messages for people
     parts: int = 1  # into how many parts a batch is cut; their gradients are added up
 
     def step(self, work: StepBatches, draw: DrawNegatives, number: int) -> dict[str, float]:

@@ -9,8 +9,8 @@ from pathlib import Path
 from django.conf import settings
 from django.db import connection
 
-from core.embedded.folder import FileLock
 from core.embedded.services import BASE_DIR
+from core.processes import FileLock
 
 APPS = ("core", "accounts", "annotation", "judging", "models_runner")
 PREFIX = "migrated_"

@@ -219,7 +219,7 @@ CELERY_BROKER_URL = env_address("BROKER_URL", f"redis+socket://{SOCKETS / 'valke
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_RESULT_BACKEND = CELERY_BROKER_URL  # of searches alone, whose page waits for the answer
 CELERY_RESULT_EXPIRES = 60
-CELERY_RESULT_BACKEND_TRANSPORT_OPTIONS = {  # Celery's own waits 20 seconds for a Redis that is away
+CELERY_RESULT_BACKEND_TRANSPORT_OPTIONS = {  # Celery's own waits 20 seconds for a Redis that does not answer
     "retry_policy": {"max_retries": 1, "interval_start": 0.2, "interval_step": 0, "interval_max": 0.2}
 }
 CELERY_TASK_ACKS_LATE = True
@@ -235,9 +235,9 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "visibility_timeout": env_int("TASK_VISIBILITY_S", 3600),
     "unacked_restore_interval": 2,
     "unacked_restore_throttle": 1,
-    "socket_timeout": 2,  # a broker that hangs is one that is away
+    "socket_timeout": 2,  # a broker that hangs counts as unavailable
     "socket_connect_timeout": 2,
-    "max_retries": 0,  # of connecting before a message is sent: somebody may wait for it
+    "max_retries": 0,  # of connecting before a message is sent: a page may wait for it
 }
 CELERY_REDIS_SOCKET_TIMEOUT = CELERY_REDIS_SOCKET_CONNECT_TIMEOUT = 3
 CELERY_BEAT_SCHEDULER = "core.tasks.SteadyScheduler"
@@ -332,7 +332,7 @@ UPLOAD_MAX_LINES = env_int("UPLOAD_MAX_LINES", 10_000_000)
 UPLOAD_MAX_RATIO = env_int("UPLOAD_MAX_RATIO", 200)  # of the unpacked size to the packed one
 UPLOAD_MAX_S = env_int("UPLOAD_MAX_S", 1800)  # less than TASK_VISIBILITY_S, or the broker sends it to a second worker
 
-# Runs brought to the leaderboard; unpacked, the readers take 256 MiB
+# Runs uploaded to the leaderboard; unpacked, the readers take 256 MiB
 RUN_MAX_MB = env_int("RUN_MAX_MB", 200)
 UPLOADS_AT_ONCE = env_int("UPLOADS_AT_ONCE", 1)  # that are read and scored; each may take 2 GB of memory
 
@@ -384,7 +384,7 @@ RETENTION_LOG_DAYS = env_int("RETENTION_LOG_DAYS", 30, least=0)  # files that `m
 RETENTION_SESSION_DAYS = env_int("RETENTION_SESSION_DAYS", 30, least=0)  # since a log-in was last used
 RETENTION_LOGIN_DAYS = env_int("RETENTION_LOGIN_DAYS", 30, least=0)  # wrong passwords, with name and address
 RETENTION_INVITATION_DAYS = env_int("RETENTION_INVITATION_DAYS", 90, least=0)  # e-mails of who never came
-RETENTION_IDENTITY_MONTHS = env_int("RETENTION_IDENTITY_MONTHS", 0, least=0)  # of 30 days, since somebody left
+RETENTION_IDENTITY_MONTHS = env_int("RETENTION_IDENTITY_MONTHS", 0, least=0)  # of 30 days, since a person left
 
 # Logs, figures and faults: docs/observability.md
 LOGGING = logging_for(verbose=env_bool("VERBOSE", False))

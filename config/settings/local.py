@@ -1,8 +1,13 @@
 """One machine, embedded services: what `make run` and a bare `manage.py` use."""
 
-from core.embedded.folder import local_secret
+from core.embedded.folder import make_var_folder
+from core.env import local_secret
 
 from .base import *  # noqa: F403
-from .base import MOMENTJUDGE_VAR
+from .base import MOMENTJUDGE_VAR, STORAGES
 
-SECRET_KEY = local_secret(MOMENTJUDGE_VAR)
+SECRET_KEY = local_secret(make_var_folder(MOMENTJUDGE_VAR))
+# Static files are served from where they lie, nothing is collected
+STATIC_ROOT = None  # type: ignore[assignment]
+STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+WHITENOISE_USE_FINDERS = True

@@ -37,7 +37,7 @@ class BackupError(MomentJudgeError):
 
 
 class Occupied(BackupError):
-    """The database to restore into holds something, or somebody uses it; nothing was changed."""
+    """The database to restore into holds something, or is in use; nothing was changed."""
 
     exit_code = 3
 
@@ -131,7 +131,6 @@ def snapshot() -> Iterator[Snapshot]:
 
 
 def contents(link: Link) -> dict[str, Content]:
-    """Of every table."""
     rows = {name: _one(link, sql.SQL(DIGEST).format(sql.Identifier(name))) for name in tables(link)}
     return {name: Content(count, f"{int(total) % 2**64:016x}") for name, (count, total) in rows.items()}
 

@@ -15,7 +15,7 @@ from core.files import checksum
 
 PIECE = 1 << 20
 Entry = dict[str, Any]  # name, bytes, sha256; or name, missing
-Outcome = Literal["equal", "stored", "replaced"]  # of a file that is brought back: its bytes, none or others were there
+Outcome = Literal["equal", "stored", "replaced"]  # of a restored file: its bytes, none or others were there
 
 
 class Pool:

@@ -1,4 +1,4 @@
-"""Restoring a backup, and comparing what came back with what the snapshot held."""
+"""Restoring a backup, and comparing what came back with the snapshot."""
 
 import json
 import os
@@ -28,7 +28,7 @@ def backup_restore(*, folder: Path, replace: bool = False, jobs: int = 0, media:
     holds something. Files that are there already stay where their bytes are those of the backup.
 
     Raises:
-        Occupied: the database holds something and ``replace`` is not set, or somebody is connected.
+        Occupied: the database holds something and ``replace`` is not set, or another process is connected.
         Unlike: rows or files differ from those of the backup.
         BackupError: the backup is not whole, or does not fit this server.
         TooOld: the backup was made before 0.1.0.

@@ -71,7 +71,7 @@ class Canvas:
         self.root = ET.Element("svg", {"class": css, "viewBox": box, "role": "img", "aria-label": writable(label)})
 
     def mark(self, tag: str, css: str = "", *, title: str = "", **attributes: float | str) -> ET.Element:
-        """Add a shape or words; ``title`` is what a pointer over it is told."""
+        """Add a shape or words; ``title`` is shown to a pointer over it."""
         xml = {name.replace("_", "-"): number(value) for name, value in attributes.items()}
         element = ET.SubElement(self.root, tag, {"class": css, **xml} if css else xml)
         if title:

@@ -1,22 +1,21 @@
 """Who may use the embedded PostgreSQL, and who stops it: the last one out.
 
-Every user holds ``<var>/postgres.users`` shared. Starting and stopping happen under ``<var>/postgres.start``, held
-exclusively and briefly. Who leaves tries to take the users' lock exclusively; that succeeds only for the last one, who
-stops the server. Both are flocks, so a killed user counts as gone; the next one adopts its server, and
-in the end stops it. Importing this is cheap and reads no settings.
+Every user has ``<var>/postgres.users`` locked, shared with the others. Starting and stopping happen under
+``<var>/postgres.start``, locked exclusively and briefly. Who leaves tries to lock the first exclusively; that succeeds
+only for the last one, who stops the server. Both are flocks, so a killed user counts as gone; the next one adopts its
+server, and in the end stops it. Importing this is cheap and reads no settings.
 """
 
 import os
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from core.embedded.folder import EmbeddedError, FileLock, make_var_folder, no_wait
+from core.embedded.folder import EmbeddedError, make_var_folder
 from core.embedded.postgres import Postgres
+from core.processes import FileLock, no_wait
 
-START_LOCK = "postgres.start"
 WITHOUT_DATABASE = {
     *("help", "version", "--version", "--help", "-h"),
     *("collectstatic", "findstatic", "diffsettings", "startapp", "makemessages", "compilemessages"),
@@ -34,54 +33,37 @@ class Hold:
     def __init__(self, var: Path) -> None:
         self.var = make_var_folder(var.resolve())
         self.postgres = Postgres(self.var)
-        self.since = time.monotonic()
         self._users: FileLock | None = None
 
-    @property
-    def is_active(self) -> bool:
-        return self._users is not None
-
-    def take(
-        self, *, die_with_caller: bool = False, fresh: bool = False, waiting: Callable[[], None] = no_wait
-    ) -> Postgres:
-        """Have the server run while this is held; ``fresh``: replace one that nobody holds, to be its parent."""
-        with FileLock(self.var / START_LOCK).exclusive(waiting):
-            users = self._users or FileLock(self.var / "postgres.users")
-            try:
-                if fresh and users.try_exclusive():
-                    self.postgres.stop()
-                users.shared()
-                self.postgres.ensure_running(die_with_caller=die_with_caller, waiting=waiting)
-            except BaseException:
-                self._leave(users)
-                raise
-            self._users, self.since = users, time.monotonic()
+    def take(self, waiting: Callable[[], None] = no_wait) -> Postgres:
+        """Have the server run, again where it has ended."""
+        with self._start_lock().exclusive(waiting):
+            self._users = self._users or FileLock(self.var / "postgres.users").shared()
+            self.postgres.ensure_running(waiting)
         return self.postgres
 
-    def release(self, *, stop_own: bool = False, patience_s: float = 30, waiting: Callable[[], None] = no_wait) -> bool:
-        """Give the share back; return whether the server is stopped, as one started here is with ``stop_own``."""
-        users, self._users = self._users, None
-        if users is None:
-            return False
-        with FileLock(self.var / START_LOCK).exclusive(waiting):
-            return self._leave(users, stop_own=stop_own, patience_s=patience_s)
-
-    def _leave(self, users: FileLock, *, stop_own: bool = False, patience_s: float = 30) -> bool:
-        with users:
-            if users.try_exclusive() or (stop_own and self.postgres.started_here()):
+    def release(self, patience_s: float = 30) -> bool:
+        """Give the share back; return whether the server is stopped, as the last one does."""
+        if self._users is None:
+            return True
+        with self._start_lock().exclusive(), self._users as users:
+            self._users = None
+            is_last = users.try_exclusive()
+            if is_last:
                 self.postgres.stop(patience_s)
-                return True
             self.postgres.let_go()
-            return False
+        return is_last
+
+    def _start_lock(self) -> FileLock:
+        return FileLock(self.var / "postgres.start")
 
 
 @contextmanager
 def hold_database(var: Path) -> Iterator[Postgres]:
     """Have the embedded PostgreSQL of ``var`` run inside the block; EmbeddedError says why it cannot."""
     hold = Hold(var)
-    postgres = hold.take()
     try:
-        yield postgres
+        yield hold.take()
     finally:
         hold.release()
 
@@ -101,7 +83,7 @@ def database_for_command(argv: Sequence[str]) -> Iterator[None]:
         try:
             if needs_database(argv) and (var := _embedded_var()):
                 stack.enter_context(hold_database(var))
-        except EmbeddedError as error:
+        except (EmbeddedError, OSError) as error:
             raise SystemExit(f"MomentJudge: {error}") from error
         yield
 

@@ -1,9 +1,9 @@
 """How log lines look: lines for people, JSON for machines; each with its request, its task and who asked, by number.
 
-Faults go to Sentry, or what speaks like it, where SENTRY_DSN names one; nothing of them tells who somebody is.
+Faults go to Sentry, or what speaks like it, where SENTRY_DSN names one; nothing in them identifies a person.
 
 What is bound with ``structlog.contextvars.bind_contextvars`` is in every line of the request or task at hand: see
-core.observability.requests and core.observability.tasks. Names and e-mail addresses are bound by nobody.
+core.observability.requests and core.observability.tasks. Names and e-mail addresses are never bound.
 """
 
 import logging
@@ -145,7 +145,7 @@ class AccessLog(Logger):  # type: ignore[misc]
 
 
 def request_fields(resp: Any, environ: dict[str, Any], seconds: float) -> dict[str, Any]:
-    """A request in a few words; what it asked for by its query string is not among them."""
+    """A request in a few words; its query string is not among them."""
     return {
         "method": environ.get("REQUEST_METHOD", ""),
         "path": environ.get("RAW_URI", environ.get("PATH_INFO", "")).partition("?")[0],

@@ -102,7 +102,7 @@ class SiteCollector:
 
 
 def figures() -> Iterator[Metric]:
-    """Of the database, then of the broker; the one that is away is said to be, and the other is told all the same."""
+    """Of the database, then of the broker; an unavailable one is reported as such, beside the figures of the other."""
     up = GaugeMetricFamily("momentjudge_up", "Whether the part answered this scrape.", labels=["part"])
     for part, ask in (("database", of_database), ("broker", of_broker)):
         answer = _answer_of(part, ask)
@@ -154,7 +154,7 @@ def of_broker() -> Iterator[Metric]:
     yield from counters(_text(counts))
     now, heartbeats = time.time(), _text(raw_heartbeats)
     for host in [host for host, heartbeat in heartbeats.items() if silent_s(heartbeat, now) >= GONE_S]:
-        tasks.worker_forget(host)  # its container was replaced: nobody else would
+        tasks.worker_forget(host)  # its container was replaced: no other process would
         del heartbeats[host]
     yield from workers(heartbeats, now=now)
 

@@ -25,7 +25,7 @@ METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 LOOK_S = 2.0  # how often the pool is looked at, at most
 POOL = {"size": "pool_size", "available": "pool_available", "waiting": "requests_waiting"}
 
-disable_created_metrics()  # type: ignore[no-untyped-call]  # nobody asks when a figure was first counted
+disable_created_metrics()  # type: ignore[no-untyped-call]  # when a figure was first counted is never asked
 OWN = CollectorRegistry()
 REQUESTS = Histogram(
     "momentjudge_request_seconds",

@@ -1,6 +1,6 @@
 """Context of a task from its request, workers' counts of tasks in the broker, and signs of their life; by signals.
 
-A broker that is away costs a count, never a task. The counts begin anew where the broker lost its data; Prometheus
+An unavailable broker costs a count, never a task. The counts begin anew where the broker lost its data; Prometheus
 knows that of counters.
 """
 
@@ -47,7 +47,7 @@ def worker_note(host: str, queues: list[str]) -> None:
 
 
 def worker_forget(host: str) -> None:
-    """This worker ends as it should: tried although the broker was away a moment ago, as nothing is said later."""
+    """This worker ends as it should: tried even if the broker did not answer a moment ago, as nothing is sent later."""
     _send([("hdel", SEEN, host)], always=True)
 
 
@@ -103,7 +103,7 @@ def worker_begin(sender: Any, **more: Any) -> None:
 
 @signals.heartbeat_sent.connect
 def worker_live(**more: Any) -> None:
-    """Every two seconds; told seldom."""
+    """Called every two seconds; noted seldom."""
     if _worker["host"] and time.monotonic() - _worker["told_at"] > BEAT_S:
         _worker["told_at"] = time.monotonic()
         worker_note(_worker["host"], _worker["queues"])

@@ -28,7 +28,7 @@ class FolderMedia(FileSystemStorage):
 
 
 class StaticFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc]
-    """Gzip alone: Brotli takes a minute for the API's pages, and is there only where a package for tests brings it."""
+    """Gzip alone: Brotli takes a minute for the API's pages, and is installed only with a package for tests."""
 
     def create_compressor(self, **kwargs: Any) -> Compressor:
         return Compressor(**kwargs, use_brotli=False)

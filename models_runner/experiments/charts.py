@@ -45,7 +45,7 @@ class Curves(Canvas):
 
 
 def losses_chart(losses: Sequence[Point], scores: Sequence[Point]) -> Canvas:
-    """The loss of training, and that of validation where it was told."""
+    """The loss of training, and that of validation where it was measured."""
     trained = _pairs(losses)
     validated = _pairs([(point[0], point[2]) for point in scores if len(point) > 2])
     values = [value for _, value in [*trained, *validated]]

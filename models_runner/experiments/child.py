@@ -1,6 +1,5 @@
 """The program that trains, as a child process of the worker: alone in its folder, and ended with the worker."""
 
-import fcntl
 import os
 import re
 import signal
@@ -9,19 +8,16 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
 from uuid import uuid4
 
-import psutil
-
-from core.embedded.processes import dies_with_parent
+from core.processes import FileLock, dies_with_parent, end, marked
 
 OUTPUT, LOCK = "output.txt", "lock"
 PATIENCE_S = 8.0  # to finish a step and to write a checkpoint
-KILLING_S = 5.0  # for the kernel to clear away what was killed
+KILLING_S = 5.0  # for the kernel to clear what was killed
 MARK = "MOMENTJUDGE_TRAINING"  # in the environment of all that a program starts
 SECRET = re.compile(r"SECRET|PASS|TOKEN|KEY|CREDENTIAL|AUTH|DSN|(DATABASE|BROKER)_URL")  # in names of variables
-WITH_PASSWORD = re.compile(r"://[^/@\s]+@")  # in values: an address that somebody logs in with
+WITH_PASSWORD = re.compile(r"://[^/@\s]+@")  # in values: an address with a password
 OURS = ("OMP_NUM_THREADS",)
 
 
@@ -30,26 +26,18 @@ def folder_lock(folder: Path, *, patience_s: float = PATIENCE_S) -> Iterator[int
     """The open lock of a training's folder; None where a child of a worker that was killed does not leave it. The child
     inherits it, so that the folder is free when the last of both has ended."""
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / LOCK).open("wb") as file:
+    with FileLock(folder / LOCK) as lock:
         deadline = time.monotonic() + patience_s
-        while not (is_locked := _lock(file)) and time.monotonic() < deadline:
+        while not (is_locked := lock.try_exclusive()) and time.monotonic() < deadline:
             time.sleep(0.1)
-        yield file.fileno() if is_locked else None
-
-
-def _lock(file: IO[bytes]) -> bool:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+        yield lock.fileno() if is_locked else None
 
 
 class TrainingChild:
     """One run of the program, with nothing of the site's secrets.
 
     Args:
-        folder: of the training. held: its open lock.
+        folder: of the training. lock_fd: its open lock.
         devices: numbers of the GPUs that CUDA shows it, with commas between; empty: as CUDA shows them to the worker.
     """
 
@@ -92,7 +80,10 @@ class TrainingChild:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
         status = self.process.wait()
-        _marked_kill(self.mark)
+        # torchrun may end before its processes, which then have no parent here; a killed one may have started another
+        deadline = time.monotonic() + KILLING_S
+        while (processes := marked(MARK, self.mark)) and time.monotonic() < deadline:
+            end(processes, 0.1, first=signal.SIGKILL, then=())
         return status
 
     def last_words(self, most: int = 2000) -> str:
@@ -110,21 +101,6 @@ def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
         for name, value in environment.items()
         if name not in OURS and not SECRET.search(name) and not WITH_PASSWORD.search(value)
     }
-
-
-def _marked_kill(mark: str) -> None:
-    """Kill until nobody is left; torchrun may end before its processes, which then are nobody's children."""
-    deadline = time.monotonic() + KILLING_S
-    while (marked := _marked(mark)) and time.monotonic() < deadline:
-        for process in marked:
-            with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
-                process.kill()
-        time.sleep(0.02)
-
-
-def _marked(mark: str) -> list[psutil.Process]:
-    processes = psutil.process_iter(["environ"])  # None of one that has ended, or that is another user's
-    return [process for process in processes if (process.info["environ"] or {}).get(MARK) == mark]
 
 
 def status_words(status: int) -> str:

@@ -27,7 +27,7 @@ def devices_shown(device: str, gpus: int) -> str:
 def devices_used(device: str, gpus: int) -> list[str]:
     """All that a training takes for itself, in the order in which it is to be locked."""
     gpu_uuids = [] if device == "cpu" else gpus_seen()
-    visible = "" if VISIBLE in os.environ else devices_shown(device, gpus)  # as the program is told
+    visible = "" if VISIBLE in os.environ else devices_shown(device, gpus)  # as the program sees it
     first = int(visible.split(",")[0]) if visible else 0
     return sorted(f"GPU-{uuid}" for uuid in gpu_uuids[first : first + gpus]) or [f"cpu-{_host()}"]
 

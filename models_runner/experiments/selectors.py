@@ -38,7 +38,7 @@ class Row(NamedTuple):
 
 
 def experiments_with_trainings() -> QuerySet[Experiment]:
-    """With everything that a program is told of them."""
+    """With all that the API answers."""
     trainings = Training.objects.select_related("val_run", "test_run")
     experiments = Experiment.objects.select_related("project", "release", "candidates")
     return experiments.prefetch_related(Prefetch("trainings", trainings))

@@ -127,7 +127,7 @@ def _same_or_refused(before: Experiment, experiment: Experiment, name: str, seed
 
 
 def has_training_queries(release: Release, top_n: int) -> bool:
-    """Whether the training set of the release holds a row; one of nobody's queries is an empty list."""
+    """Whether the training set of the release holds a row; one without queries is an empty list."""
     entry = release.manifest.get("files", {}).get(TRAIN_FILES[top_n])
     return bool(entry) and entry["bytes"] > EMPTY_LIST_BYTES
 

@@ -24,7 +24,7 @@ PRESETS = {"released": "As released", "small": "Small"}
 
 
 def options_of(baseline: str, top_n: int, preset: str, changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a plan: a preset, and what somebody changed of it, by name; None changes nothing."""
+    """Return the options of a plan: a preset, and changes to it, by name; None changes nothing."""
     rest = {name: value for name, value in changes.items() if value is not None}
     parts: dict[str, Any] = {
         part: {name: rest.pop(name) for name in names if name in rest} for part, names in PARTS.items()

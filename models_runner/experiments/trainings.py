@@ -58,7 +58,7 @@ def training_work(*, training_id: int) -> None:
                 deleted_files_sweep()  # sweeps may run where the disk of experiments is not
                 training = training_claim(training_id=training_id, device=device)
             if training is not None and not _train(training):
-                training = None  # nobody is woken at once
+                training = None  # no other is sent at once
     finally:
         if training is not None:
             next_send()
@@ -75,7 +75,7 @@ def devices_lock(devices: Sequence[str]) -> Iterator[bool]:
 
 
 def training_claim(*, training_id: int, device: str) -> Training | None:
-    """Take a waiting training; None where somebody else did, or it does not wait."""
+    """Take a waiting training; None where another worker did, or it does not wait."""
     now = clock.now()
     n_updated = Training.objects.filter(pk=training_id, state=State.WAITING).update(
         state=State.RUNNING, device=device, heartbeat=now, started_at=now, attempts=F("attempts") + 1
@@ -90,7 +90,7 @@ def training_claim(*, training_id: int, device: str) -> Training | None:
 
 @contextmanager
 def _not_trainable(why: str) -> Iterator[None]:
-    """Turn what is wrong with the training itself into NotPossible; storage that is away is waited for."""
+    """Turn what is wrong with the training itself into NotPossible; storage that does not answer is waited for."""
     try:
         yield
     except StorageUnavailable:
@@ -101,7 +101,7 @@ def _not_trainable(why: str) -> Iterator[None]:
 
 def _train(training: Training) -> bool:
     """Run the program in the training's folder, and keep what comes of it. Returns whether it could be trained; where
-    the storage is away it waits for a sweep, before its begin or its end."""
+    the storage does not answer it waits for a sweep, before its begin or its end."""
     try:
         with _not_trainable("The training could not be prepared"):
             folder = files.plan_write(training)
@@ -125,7 +125,7 @@ def _train(training: Training) -> bool:
 
 
 def _run(training: Training, folder: Path, lock_fd: int) -> tuple[Progress, int, str]:
-    """Start the program and follow it to its end: what it told, its status, its last words."""
+    """Start the program and follow it to its end: its progress, its status, the end of its output."""
     progress, events = Progress(), EventsFile(folder / "events.jsonl")
     _take(progress, events)
     progress.begin()
@@ -139,7 +139,7 @@ def _run(training: Training, folder: Path, lock_fd: int) -> tuple[Progress, int,
                 written_at = time.monotonic()
                 if training_report(training, progress) != State.RUNNING:
                     break
-    except BaseException:  # the database is away, or the worker has to end
+    except BaseException:  # the database does not answer, or the worker has to end
         if child.end() < 0:  # killed, it could not say that it did not crash
             with suppress(OSError), Events(folder) as log:
                 log.record("stopped", step=progress.step)
@@ -156,7 +156,7 @@ def _take(progress: Progress, events: EventsFile) -> None:
 
 
 def training_report(training: Training, progress: Progress) -> str:
-    """Write down how far it is; returns the state, which somebody may have changed."""
+    """Write down how far it is; returns the state, which may have changed."""
     at_work = Training.objects.filter(pk=training.pk, state__in=Training.AT_WORK)
     at_work.update(heartbeat=clock.now(), **progress.row())
     return Training.objects.values_list("state", flat=True).get(pk=training.pk)
@@ -229,7 +229,7 @@ def training_crash(training: Training, how: str, words: str = "") -> None:
 
 
 def trainings_mark_failed(which: Q) -> int:
-    """Put right what workers left that were killed; call it for trainings that nobody can be working on. The program
+    """Put right what workers left that were killed; call it for trainings that no worker can be at. The program
     was asked to end by the kernel; where it said that it stopped, that was no crash."""
     trainings = Training.objects.select_related("experiment__project").filter(which, state__in=Training.AT_WORK)
     for training in trainings:
@@ -252,7 +252,7 @@ def next_send(*, expires_s: float | None = None) -> None:
 @shared_task(name="models_runner.tasks.trainings_sweep")
 def trainings_sweep(now: datetime | None = None) -> None:
     """Put right what lost its worker; wake who has waited longest: its message may have been lost; clear what was
-    deleted. While all devices are at work nobody takes it, and it expires when the next sweep comes."""
+    deleted. While all devices are at work no worker takes it, and it expires when the next sweep comes."""
     now = now or clock.now()
     stale = Training.objects.filter(state__in=Training.AT_WORK, heartbeat__lte=now - LATE)
     for pk in stale.values_list("pk", flat=True):

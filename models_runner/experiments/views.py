@@ -52,7 +52,6 @@ def _lacking(project: Project) -> dict[str, object]:
 
 @project_page(ADMIN)
 def experiment_new(request: MemberRequest, project: Project) -> HttpResponse:
-    """The form of a new experiment."""
     is_small = project.dataset.corpus.videos.count() < FEW_VIDEOS
     initial = {"preset": "small"} if is_small else {}  # soonest shows whether all of it works
     form = ExperimentForm(request.POST if request.method == "POST" else None, project=project, initial=initial)
@@ -98,7 +97,7 @@ def experiment(request: MemberRequest, row: Experiment) -> HttpResponse:
 
 
 def _shown(trainings: list[Training], seed: str) -> Training:
-    """The seed asked for, else the one at work, else the first."""
+    """The requested seed, else the one at work, else the first."""
     matches = [training for training in trainings if str(training.seed) == seed]
     return (matches or [training for training in trainings if training.is_at_work] or trainings)[0]
 

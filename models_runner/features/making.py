@@ -14,7 +14,8 @@ from models_runner.features.services import FEATURE_SETS, ITEMS, names_wanted
 from models_runner.models import FeatureSet
 from moment_retrieval.errors import ScoringError
 from moment_retrieval.features import FeatureWriter, inspect
-from moment_retrieval.features.extractors import ExtractorName, Kind, Setup, extract, extractor_of
+from moment_retrieval.features.extractors import ExtractorName, Kind, extractor_of
+from moment_retrieval.features.extractors.base import Setup, extract
 from moment_retrieval.jsonfiles import is_out_of_room
 
 STEPS = list(FeatureSet.Step.values)

@@ -22,7 +22,7 @@ from models_runner.features.selectors import first_few, uses_of
 from models_runner.models import FeatureSet
 from moment_retrieval.errors import ScoringError
 from moment_retrieval.features import LMDB_FILE, check_format
-from moment_retrieval.features.extractors import Film, Line, Sentence, Speech
+from moment_retrieval.features.extractors.base import Film, Line, Sentence, Speech
 from moment_retrieval.features.extractors.videos import clip_count
 
 NOTHING = Path("/nonexistent")  # the file of a video that has none
@@ -132,7 +132,7 @@ def feature_set_register(
 
 @transaction.atomic
 def feature_set_model(*, feature_set: FeatureSet, model: str, actor: User | None) -> FeatureSet:
-    """Say which text model made an official file of queries: typed words are read by it. Empty: nobody knows. Raises
+    """Say which text model made an official file of queries: typed words are read by it. Empty: it is not known. Raises
     NotPossible where it is no such file, or the model may not be named here."""
     row = _lock(feature_set)
     row.model = model

@@ -104,7 +104,7 @@ class RunTaken(serializers.Serializer[Any]):
 
 
 class EntryGiven(serializers.Serializer[Any]):
-    """One run by one measure; p-values are those of the measure that was asked for, once they are computed."""
+    """One run by one measure; p-values are those of the requested measure, once they are computed."""
 
     system = serializers.CharField()
     team = serializers.CharField()
@@ -124,7 +124,7 @@ class EntryGiven(serializers.Serializer[Any]):
 
 
 class LeaderboardGiven(serializers.Serializer[Any]):
-    """Best first by the measure asked for."""
+    """Best first by the requested measure."""
 
     release = serializers.IntegerField()
     split = serializers.CharField()

@@ -106,15 +106,13 @@ def escaped(text: str) -> str:
 
 
 class OpenFile(NamedTuple):
-    """One file, and what it holds."""
-
     name: str
     bytes: int | None
     words: str
 
 
 def listed(release: Release, settings: Leaderboard) -> list[OpenFile]:
-    """Return the files of the release that tell no hidden label."""
+    """Return the files of the release that reveal no hidden label."""
     sizes = {name: entry["bytes"] for name, entry in release.manifest.get("files", {}).items()}
     judged = set(Truth.objects.filter(release=release).values_list("split", flat=True))
     files = []

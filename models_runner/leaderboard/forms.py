@@ -25,8 +25,6 @@ class ReleaseField(forms.ModelChoiceField):  # type: ignore[type-arg]  # which i
 
 
 class RunForm(forms.Form):
-    """A run that somebody brings."""
-
     file = UploadField()
     system = forms.CharField(
         max_length=100, error_messages={"required": "Name the system."}, help_text="What the leaderboard calls it."

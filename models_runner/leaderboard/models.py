@@ -120,7 +120,7 @@ class Run(models.Model):
     )
     state = models.CharField(max_length=9, choices=State, default=State.RUNNING)
     step = models.CharField(max_length=7, choices=Step, default=Step.WAITING)
-    file = models.FileField(upload_to=run_path, blank=True, max_length=255, help_text="As it was brought.")
+    file = models.FileField(upload_to=run_path, blank=True, max_length=255, help_text="As it was uploaded.")
     file_name = models.CharField(max_length=200, blank=True)
     form = models.CharField(max_length=20, blank=True, help_text="Of the file; see moment_retrieval.formats.")
     bytes = models.PositiveBigIntegerField(default=0)
@@ -304,7 +304,7 @@ class PerQuery(models.Model):
 
 class ScoreTest(models.Model):
     """The paired randomisation test of two scores of one measure, split and release; without ``p`` it waits. A pair is
-    tested once, whichever of the two is asked for as the base: ``one`` is the earlier score."""
+    tested once, whichever of the two is the base: ``one`` is the earlier score."""
 
     one = models.ForeignKey(Score, models.CASCADE, related_name="+")
     other = models.ForeignKey(Score, models.CASCADE, related_name="+")

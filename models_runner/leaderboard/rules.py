@@ -64,7 +64,7 @@ def rounded(value: float, step: Decimal, share: float) -> float:
 
 def interval(value: float, step: Decimal) -> tuple[float, float]:
     """Return a 95 % interval around a shown score that depends on the number of queries alone. It is as wide as that of
-    a run whose queries' values deviate by 0.3; a computed one would tell of single queries."""
+    a run whose queries' values deviate by 0.3; a computed one would reveal single queries."""
     reach = INTERVAL_STEPS * step
     middle = Decimal(repr(value))
     return float(max(Decimal(0), middle - reach)), float(min(Decimal(1), middle + reach))

@@ -116,7 +116,7 @@ def _chart(table: Table, filters: LeaderboardFilters) -> str:
 
 @project_page(RUNNERS)
 def export(request: MemberRequest, project: Project, form: str) -> HttpResponse:
-    """The leaderboard asked for as CSV, JSON or LaTeX."""
+    """The requested leaderboard as CSV, JSON or LaTeX."""
     filters = filters_for(request.membership, request.GET)
     if filters is None or form not in ("json", *TEXTS):
         raise Http404
@@ -144,7 +144,7 @@ def similarity_run_create(request: MemberRequest, project: Project) -> HttpRespo
 
 
 def _refused_unread(request: MemberRequest, project: Project) -> HttpResponse | None:
-    """Answer somebody who may not upload now."""
+    """Answer a person who may not upload now."""
     try:
         upload_check(request.membership, timezone.now())
     except NotPossible as error:
@@ -198,7 +198,7 @@ def run_page(request: HttpRequest, run_uuid: UUID) -> HttpResponse:
 
 @login_required
 def run_download(request: HttpRequest, run_uuid: UUID) -> HttpResponseBase:
-    """The file as it was brought, to its owner, leads and admins."""
+    """The file as it was uploaded, to its owner, leads and admins."""
     run, _ = run_granted(request, run_uuid)
     if run.state != Run.State.SCORED:
         raise Http404
@@ -329,7 +329,7 @@ def economy_csv(request: MemberRequest, project: Project) -> HttpResponse:
 
 @project_page(RUNNERS)
 def release_files(request: MemberRequest, project: Project) -> HttpResponse:
-    """The files of every release that tell no hidden label."""
+    """The files of every release that reveal no hidden label."""
     settings = leaderboard_of(project)
     files = [(release, leaderboard_files.listed(release, settings)) for release in ready_releases(project)]
     return render(request, "models_runner/leaderboard/files.html", {"releases": files, "settings": settings})

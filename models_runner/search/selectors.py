@@ -74,7 +74,7 @@ def searchable(project: Project) -> QuerySet[Training]:
 
 def words_by(experiment: Experiment) -> dict[str, Any]:
     """Return what made the query features of an experiment, as the set of the file says that it names: extractor,
-    model, and its name with its version; nothing where nobody knows. ``is_assumed``: people say so of a file not
+    model, and its name with its version; nothing where it is not known. ``is_assumed``: people say so of a file not
     made here."""
     path = experiment.features["query"]["path"]
     sets = FeatureSet.objects.filter(project=experiment.project_id, kind=FeatureSet.Kind.QUERY)

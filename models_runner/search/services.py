@@ -82,7 +82,7 @@ def _awaited(*arguments: Any) -> dict[str, Any]:
     except (*UNAVAILABLE_ERRORS, RuntimeError) as error:
         if not isinstance(error, UNAVAILABLE_ERRORS) and not isinstance(error.__cause__, UNAVAILABLE_ERRORS):
             raise  # else Celery gave up connecting again
-        logger.warning("the broker is away: %s", error)
+        logger.warning("the broker is unavailable: %s", error)
         raise SearchLate("The broker that carries queries to the search worker is away.", is_loading=False) from error
     if isinstance(result, BaseException):  # a worker that was killed cannot say more
         logger.error("training %s: the search worker failed: %r", arguments[0], result)

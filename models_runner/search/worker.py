@@ -24,8 +24,6 @@ TEXT_MODELS = 2  # at once, with the trainings that read words by them: CONQUER 
 
 @dataclass(frozen=True)
 class SearchableTraining:
-    """A training to search with."""
-
     folder: Path
     extractor: str = ""  # extractor and model: what made its query features; made_by: its name with its version
     model: str = ""
@@ -36,7 +34,7 @@ class SearchableTraining:
 
 def searcher_of(source: SearchableTraining) -> Searcher:
     """The training, loaded now or kept from an earlier query. Raises ScoringError."""
-    _words(source)  # so that it counts as asked for
+    _words(source)  # so that it counts as used
     first = None if source.first is None else searcher_of(source.first)
     needs = (_text(source), _key(source.first)) if source.first else (_text(source),)
     searcher: Searcher = _searchers().get(_key(source), lambda: _opened(source, first), needs=needs)
@@ -86,7 +84,7 @@ def _stamp(source: SearchableTraining) -> Stamp:
 
 
 class ValueCache(Generic[Value]):
-    """Values by key, of ``limit`` bytes together; one that is larger is held alone, with what it needs."""
+    """Values by key, of ``limit`` bytes together; one that is larger is kept alone, with what it needs."""
 
     def __init__(
         self,
@@ -101,7 +99,7 @@ class ValueCache(Generic[Value]):
         self._needs: dict[Hashable, tuple[Hashable, ...]] = {}
 
     def get(self, key: Hashable, make: Callable[[], Value], *, needs: tuple[Hashable, ...] = ()) -> Value:
-        """Return the value of a key, made if it is not held. ``needs`` are keys of what it holds on to: they stay as
+        """Return the value of a key, made if it is missing. ``needs`` are keys of values that it uses: they stay as
         long as it does, and it goes when one of them goes."""
         if key not in self._values:
             self._values[key] = make()

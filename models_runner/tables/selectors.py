@@ -26,7 +26,7 @@ CAPTIONS = (
     "Training sets of release {} are made of captions and queries drawn from them, never of descriptions with names."
 )
 NAMES = (
-    "Training sets of release {} hold descriptions as they were brought, never rewritten: {} captions and {} "
+    "Training sets of release {} hold descriptions as they were imported, never rewritten: {} captions and {} "
     "queries. Names in them are trained on."
 )
 NOT_COUNTED = (
@@ -228,8 +228,6 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Tables:
-    """All of them."""
-
     filters: TablesFilters
     settings: list[Setting]  # those of the papers, in their order, with the experiments measured by judgments
     by_similarity: list[Line]  # experiments whose validation and test have labels by similarity

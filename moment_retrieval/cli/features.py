@@ -11,17 +11,8 @@ from typing import Any
 
 from moment_retrieval.errors import InvalidRecord, at
 from moment_retrieval.features.checks import check
-from moment_retrieval.features.extractors import (
-    ExtractorName,
-    Film,
-    Kind,
-    Line,
-    Sentence,
-    Setup,
-    Speech,
-    extract,
-    extractor_of,
-)
+from moment_retrieval.features.extractors import ExtractorName, Kind, extractor_of
+from moment_retrieval.features.extractors.base import Film, Line, Sentence, Setup, Speech, extract
 from moment_retrieval.features.extractors.videos import clip_count
 from moment_retrieval.features.files import FeatureWriter
 from moment_retrieval.jsonfiles import as_array, as_number, as_object, as_text, decode, parse_json, read_bytes
@@ -114,7 +105,6 @@ def extract_output(options: argparse.Namespace) -> tuple[str, list[str]]:
 
 
 def report_progress(n_done: int, total: int) -> None:
-    """Progress, on one line."""
     print(f"\r{n_done:,} of {total:,}", end="", file=sys.stderr, flush=True)
 
 

@@ -20,7 +20,6 @@ SPLITS, DEVICES = ("val", "test"), ("auto", "cpu", "cuda")
 
 
 def add_train_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of ``train`` on ``parser``."""
     parser.add_argument("folder", metavar="FOLDER", type=Path, help="holds plan.json; everything else is written there")
 
 
@@ -32,7 +31,6 @@ def train(options: argparse.Namespace) -> int:
 
 
 def add_search_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of ``search`` on ``parser``."""
     parser.add_argument("folder", metavar="FOLDER", type=Path, help="of the training: plan.json and its best weights")
     parser.add_argument("query", metavar="WORDS", help="what to search for")
     parser.add_argument("--first", metavar="FOLDER", type=Path, help="CONQUER's: the training that names candidates")

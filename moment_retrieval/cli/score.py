@@ -166,7 +166,7 @@ def format_named(name: str | None) -> FileFormat | None:
 
 
 def computed(options: argparse.Namespace, run: RunTable, judged: JudgedTable) -> Scores:
-    """Score a run by the metric asked for; its own cutoffs and thresholds where none are given."""
+    """Score a run by the requested metric; its own cutoffs and thresholds where none are given."""
     gain, ks, mus = Gain(options.gain), options.k, options.mu
     if options.metric == RECALL:
         task = recall.Task(options.task)

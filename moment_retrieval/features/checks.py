@@ -1,4 +1,4 @@
-"""Checks whether features are those a training needs; a file nobody vouches for is looked through in a child process.
+"""Checks whether features are those a training needs; a file of unknown origin is looked through in a child process.
 
 The child keeps a damaged or hostile file from ending or filling the process that asks; ``limited`` says what it may
 take.
@@ -74,7 +74,6 @@ class Finding:
         return f"{what}: {self.detail}" if self.detail else what
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
         record = {"kind": self.kind, "trouble": self.trouble.value, "count": self.count, "names": list(self.names)}
         return record | {"detail": self.detail, "fatal": self.is_fatal, "text": str(self)}
 

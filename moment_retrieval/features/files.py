@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
-import struct
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Self
-from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,17 +70,12 @@ def _bytes_at(file: BinaryIO, position: int) -> bytes:
     return file.read(len(HDF5_MARK))
 
 
-RECORD = struct.Struct("<4sIIII")  # mark, bytes of the name, rows, numbers in a row, checksum of name and rows
-MARK = b"MJF1"
-FLOAT = np.dtype("<f4")
-
-
 class FeatureWriter:
     """Adds rows to a file of features. Leave it by ``finish``, or as a context manager, to have the file.
 
     What a killed process wrote is known to the next writer of the same path: ``name in writer``. HDF5 that is being
-    written is not readable after a kill; new rows therefore go to a journal beside the file, record by record, and the
-    file is made of it at the end and put in place as a whole.
+    written is not readable after a kill; new rows go to a journal beside the file, each name as a line of JSON
+    and its rows as ``.npy``, and the file is made of it at the end and put in place as a whole.
     """
 
     def __init__(self, path: str | Path, *, width: int) -> None:
@@ -88,7 +83,7 @@ class FeatureWriter:
         self.width = width
         self._journal_path = self.path.with_name(f"{self.path.name}.journal")
         self._finished = self._names_of_file()
-        self._positions: dict[str, tuple[int, int]] = {}  # where the rows of a name begin in the journal, and how many
+        self._positions: dict[str, int] = {}  # where the rows of a name begin in the journal
         with at(self._journal_path.name):
             try:
                 self._journal: BinaryIO = self._journal_path.open("a+b")
@@ -112,12 +107,11 @@ class FeatureWriter:
                 raise BrokenFeatures(f"rows of {values.shape[1]} numbers, where {self.width} are expected")
             if not np.isfinite(values).all():
                 raise BrokenFeatures("the rows hold what is not a number")
-        key, data = name.encode(), np.ascontiguousarray(values, FLOAT).tobytes()
-        self._journal.write(RECORD.pack(MARK, len(key), *values.shape, crc32(data, crc32(key))) + key)
+        self._journal.write(json.dumps(name).encode() + b"\n")
         position = self._journal.tell()
-        self._journal.write(data)
+        np.lib.format.write_array(self._journal, values, allow_pickle=False)
         self._journal.flush()
-        self._positions[name] = position, len(values)
+        self._positions[name] = position
 
     def finish(self) -> None:
         """Make the file of what it held and what was added, and put it in place."""
@@ -159,18 +153,24 @@ class FeatureWriter:
             return frozenset(store.names)
 
     def _recover(self) -> None:
-        """Take what an earlier writer left, up to a record that a kill cut short."""
-        end = 0
-        for name, position, shape, whole in _records(self._journal):
-            if not whole:
-                break
-            if shape[1] != self.width:
-                raise BrokenFeatures(f"rows of {shape[1]} numbers, where {self.width} are added")
-            end = position + shape[0] * shape[1] * FLOAT.itemsize
-            if name not in self._finished:  # else a kill came between the file and the end of its journal
-                self._positions[name] = position, shape[0]
+        """Take what an earlier writer left, up to what a kill cut short."""
+        end = self._journal.seek(0)
+        with suppress(ValueError):
+            while line := self._journal.readline():
+                name, position = json.loads(line), self._journal.tell()
+                width = self._rows_at(position).shape[1]
+                if width != self.width:
+                    raise BrokenFeatures(f"rows of {width} numbers, where {self.width} are added")
+                end = self._journal.tell()
+                if name not in self._finished:  # else a kill came between the file and the end of its journal
+                    self._positions[name] = position
         self._journal.truncate(end)
         self._journal.seek(end)
+
+    def _rows_at(self, position: int) -> Rows:
+        self._journal.seek(position)
+        rows: Rows = np.lib.format.read_array(self._journal, allow_pickle=False)
+        return rows
 
     def _write(self, target: Path) -> None:
         import h5py
@@ -189,28 +189,11 @@ class FeatureWriter:
             with open_features(self.path) as store:
                 for name in store.names:
                     yield name, store.rows(name)
-        for name, (position, count) in self._positions.items():
-            self._journal.seek(position)
-            data = self._journal.read(count * self.width * FLOAT.itemsize)
-            yield name, np.frombuffer(data, FLOAT).reshape(count, self.width)
+        for name, position in self._positions.items():
+            yield name, self._rows_at(position)
 
 
 def _check_name(name: str) -> None:
     parts = name.split("/")
     if "" in parts or "." in parts or ".." in parts or "\0" in name:
         raise NotWritable(f"HDF5 has no place for the name {name!r}: a part between slashes is empty or a dot")
-
-
-def _records(journal: BinaryIO) -> Iterator[tuple[str, int, tuple[int, int], bool]]:
-    """Each record's name, where its rows begin, their shape, and whether it is whole."""
-    journal.seek(0)
-    while len(head := journal.read(RECORD.size)) == RECORD.size:
-        mark, key_bytes, count, width, checksum = RECORD.unpack(head)
-        if mark != MARK:
-            yield "", 0, (0, 0), False
-            return
-        key = journal.read(key_bytes)
-        position = journal.tell()
-        data = journal.read(count * width * FLOAT.itemsize)
-        whole = len(data) == count * width * FLOAT.itemsize and crc32(data, crc32(key)) == checksum
-        yield key.decode("utf-8", "replace"), position, (count, width), whole

@@ -62,7 +62,7 @@ class Hdf5Store(FeatureStore):
             return np.asarray(dataset[()]) if view is None else view
 
     def _dataset(self, name: str) -> Any:
-        """A dataset whose rows lie in this very file; others may lie where nobody allowed files to be read."""
+        """A dataset whose rows lie in this very file; others may lie where no file may be read."""
         if _leads_elsewhere(self._file, name):
             raise BrokenFeatures(ELSEWHERE)
         dataset = self._file[name]

@@ -24,7 +24,7 @@ MOST_MB = 256  # that the rows of one name may take; those of two hours of video
 class FeatureStore(ABC):
     """Feature rows by the name of a video or the number of a query.
 
-    Rows are read when they are asked for, and mapped where the file allows. A store may be used in the processes of a
+    Rows are read when they are needed, and mapped where the file allows. A store may be used in the processes of a
     DataLoader: each opens the file for itself.
     """
 

@@ -154,7 +154,7 @@ VIDEO_KEYS = (({"pos_moments"}, TRUTH), ({"retrieval_pool"}, TRUTH), ({"predicti
 
 
 def detect_format(source: SourceFile) -> tuple[FileFormat, bool | None]:
-    """The form, and whether it is ground truth (True), a run (False), or cannot be told (None).
+    """The form, and whether it is ground truth (True), a run (False), or may be either (None).
 
     Raises:
         WrongFormat: it looks like none of the forms.

@@ -109,7 +109,6 @@ def spread(values: Sequence[str], sizes: Sequence[int]) -> list[str]:
 
 
 def write_csv(table: RunTable | JudgedTable) -> str:
-    """The columns of a table as CSV."""
     out, cells = io.StringIO(newline=""), columns(table)
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(cells)
@@ -118,5 +117,4 @@ def write_csv(table: RunTable | JudgedTable) -> str:
 
 
 def write_parquet(table: RunTable | JudgedTable) -> bytes:
-    """The columns of a table as Parquet."""
     return parquet_bytes(columns(table))

@@ -22,7 +22,7 @@ from moment_retrieval.tables import Floats, Ints
 
 @dataclass(frozen=True)
 class Relevance:
-    """How relevant each caption is to each video, and, where told, whose each caption is."""
+    """How relevant each caption is to each video, and, where known, whose each caption is."""
 
     matrix: Floats
     owners: Ints | None

@@ -38,7 +38,6 @@ def query_name(video: str, number: int) -> str:
 
 
 def videos(source: SourceFile, name: str) -> Iterator[tuple[str, Entry]]:
-    """Name and entry of every video."""
     window, line, last = Window(source.text), 1, 0
     for video, start in sorted(value_positions(source.text, name).items(), key=itemgetter(1)):
         line, last = line + source.text.count("\n", last, start), start

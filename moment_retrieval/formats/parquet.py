@@ -1,8 +1,7 @@
 """Parquet, read by a child process: a few kilobytes unpack to gigabytes, and say of themselves that they do not.
 
-The child sends the columns that are needed batch by batch, as arrays of plain numbers: a line of JSON, and the bytes
-that it announces. A text is sent once, and rows name it by its number, as in the file: a long text of many rows would
-unpack to fill the memory.
+The child sends the columns that are needed batch by batch, each batch as a line of JSON. A text is sent once, and rows
+name it by its number, as in the file: a long text of many rows would unpack to fill the memory.
 """
 
 from __future__ import annotations
@@ -13,16 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import IO, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from moment_retrieval.errors import InvalidRecord, MalformedFile, ScoringError, UnreadableFile
 from moment_retrieval.jsonfiles import MAX_BYTES, shown
 from moment_retrieval.limited import Limits, ReaderEnded, reader
 
 LIMITS = Limits(memory_mb=2048, cpu_s=300)
 BATCH = 10_000
-CODE, NUMBER = np.dtype("<i4"), np.dtype("<f8")
 NO_TEXT = -1
 TEXT, REAL = "texts", "numbers"
 LONGEST_PROBLEM = 300
@@ -30,6 +25,7 @@ ERRORS: dict[str, type[ScoringError]] = {
     error.__name__: error for error in (InvalidRecord, MalformedFile, UnreadableFile)
 }
 Row = tuple[int, Mapping[str, object]]  # its number, its cells
+Cells = tuple[list[str] | None, list[Any]]  # of a column: texts that are new, None of numbers; and codes or numbers
 
 
 def parquet_rows(data: bytes, needed: Sequence[str], optional: Sequence[str], texts: Sequence[str]) -> Iterator[Row]:
@@ -42,16 +38,23 @@ def parquet_rows(data: bytes, needed: Sequence[str], optional: Sequence[str], te
         ScoringError: it is no Parquet, lacks a column, ends its reader, or takes more than LIMITS.
     """
     request = {"needed": list(needed), "optional": list(optional), "texts": list(texts)}
-    words: dict[str, list[str]] = {}
+    texts_by_name: dict[str, list[str]] = {}
     row = 0
     try:
         with reader(__name__, json.dumps(request).encode() + b"\n" + data, LIMITS) as output:
-            while (line := output.readline()).endswith(b"\n"):
-                header = json.loads(line)
-                if "error" in header:
-                    raise ERRORS[header["error"]](header["problem"])
-                if (columns := _columns(output, header, words)) is None:
+            for line in output:
+                if not line.endswith(b"\n"):
                     break  # the child was ended while it wrote
+                columns = json.loads(line)
+                if "error" in columns:
+                    raise ERRORS[columns["error"]](columns["problem"])
+                for name, (new, cells) in columns.items():
+                    if new is not None:
+                        texts = texts_by_name.setdefault(name, [])
+                        texts += new
+                        columns[name] = [None if code == NO_TEXT else texts[code] for code in cells]
+                    else:
+                        columns[name] = cells
                 for cells in zip(*columns.values(), strict=True):
                     row += 1
                     yield row, dict(zip(columns, cells, strict=True))
@@ -59,32 +62,13 @@ def parquet_rows(data: bytes, needed: Sequence[str], optional: Sequence[str], te
         raise UnreadableFile(str(error)) from error
 
 
-def _columns(output: IO[bytes], header: dict[str, Any], words: dict[str, list[str]]) -> dict[str, list[Any]] | None:
-    """The cells of one batch by column; None where the bytes end too early."""
-    columns: dict[str, list[Any]] = {}
-    for name, new in header["columns"].items():
-        kind = NUMBER if new is None else CODE
-        content = output.read(header["rows"] * kind.itemsize)
-        if len(content) < header["rows"] * kind.itemsize:
-            return None
-        cells = np.frombuffer(content, kind).tolist()
-        if new is not None:
-            texts = words.setdefault(name, [])
-            texts += new
-            cells = [None if code == NO_TEXT else texts[code] for code in cells]
-        columns[name] = cells
-    return columns
-
-
 def serve(request: IO[bytes], output: IO[bytes]) -> None:
-    """The child: a line of JSON and arrays for every batch, or a line that says what is wrong."""
+    """The child: a line of JSON for every batch, or a line that says what is wrong."""
     import pyarrow
 
     try:
-        for header, arrays in _batches(json.loads(request.readline()), request.read()):
-            output.write(json.dumps(header).encode() + b"\n")
-            for array in arrays:
-                output.write(array.tobytes())
+        for batch in _batches(json.loads(request.readline()), request.read()):
+            output.write(json.dumps(batch).encode() + b"\n")
     except MemoryError:
         raise
     except ScoringError as error:
@@ -103,7 +87,7 @@ def shown_line(error: Exception) -> str:
     return "".join(letter if letter.isprintable() else "?" for letter in line)
 
 
-def _batches(request: dict[str, Any], data: bytes) -> Iterator[tuple[dict[str, Any], list[NDArray[Any]]]]:
+def _batches(request: dict[str, Any], data: bytes) -> Iterator[dict[str, Cells]]:
     import pyarrow
     from pyarrow import parquet
 
@@ -118,9 +102,7 @@ def _batches(request: dict[str, Any], data: bytes) -> Iterator[tuple[dict[str, A
         raise UnreadableFile(f"larger than {MAX_BYTES // 1024**2} MiB")
     for batch in file.iter_batches(columns=names, batch_size=BATCH):
         batch.validate(full=True)  # texts that are no UTF-8, codes of no text
-        cells = {name: read[name].of(batch.column(index)) for index, name in enumerate(batch.schema.names)}
-        new_texts = {name: new for name, (new, _) in cells.items()}
-        yield {"rows": len(batch), "columns": new_texts}, [array for _, array in cells.values()]
+        yield {name: read[name].of(batch.column(index)) for index, name in enumerate(batch.schema.names)}
 
 
 def _column(name: str, kind: Any, *, is_text: bool) -> _Texts | _Numbers:
@@ -142,7 +124,7 @@ class _Texts:
     codes: dict[str, int] = field(default_factory=dict)
     size: int = 0
 
-    def of(self, column: Any) -> tuple[list[str] | None, NDArray[Any]]:
+    def of(self, column: Any) -> Cells:
         from pyarrow import compute, types
 
         if types.is_integer(column.type) or types.is_null(column.type):
@@ -150,8 +132,7 @@ class _Texts:
         packed = column if types.is_dictionary(column.type) else column.dictionary_encode()
         new: list[str] = []
         codes = [self._code(word, new) for word in packed.dictionary.to_pylist()]
-        rows = compute.fill_null(compute.cast(packed.indices, "int64"), len(codes)).to_numpy(zero_copy_only=False)
-        return new, np.array([*codes, NO_TEXT], CODE)[rows]
+        return new, [NO_TEXT if index is None else codes[index] for index in packed.indices.to_pylist()]
 
     def _code(self, word: str | None, new: list[str]) -> int:
         if word is None:
@@ -168,11 +149,10 @@ class _Texts:
 class _Numbers:
     """A column of numbers; a missing one is not a number."""
 
-    def of(self, column: Any) -> tuple[list[str] | None, NDArray[Any]]:
+    def of(self, column: Any) -> Cells:
         from pyarrow import compute
 
-        cells = compute.fill_null(compute.cast(column, "float64", safe=False), float("nan"))
-        return None, cells.to_numpy(zero_copy_only=False).astype(NUMBER)
+        return None, compute.fill_null(compute.cast(column, "float64", safe=False), float("nan")).to_pylist()
 
 
 def check_names(names: Sequence[str], needed: Sequence[str]) -> None:
@@ -185,7 +165,6 @@ def check_names(names: Sequence[str], needed: Sequence[str]) -> None:
 
 
 def parquet_bytes(columns: dict[str, list[Any]]) -> bytes:
-    """The columns as a file."""
     import pyarrow
     from pyarrow import parquet
 

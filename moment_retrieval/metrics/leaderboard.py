@@ -31,12 +31,10 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True)
 class LeaderboardScores:
-    """The scores of one run."""
-
     columns: tuple[Column, ...]  # [C] the measures, in the order of ``COLUMNS``
     query_ids: tuple[str, ...]  # [Q] the queries of the ground truth
     values: Floats  # [Q, C]; NaN where a query has no part in a measure
-    unjudged: Floats  # [C] the share of the first K without a relevance; NaN where it cannot be told
+    unjudged: Floats  # [C] the share of the first K without a relevance; NaN where it is not known
     missing: tuple[str, ...]  # queries of the ground truth that the run does not answer
 
     @property

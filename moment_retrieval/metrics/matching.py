@@ -31,7 +31,7 @@ class Matches:
     Shapes: B queries, N ranks of the longest list, G judged moments of the query that has most, T thresholds.
     """
 
-    queries: Ints  # [B] which of the queries asked for
+    queries: Ints  # [B] which of the requested queries
     judged: Ints  # [B, G] their rows of the judged table, the most relevant first, then NOTHING
     claimed: Ints  # [T, B, N] rows of the judged table, or NOTHING
 

@@ -63,7 +63,7 @@ def plain(
 
 
 def parsed(name: str, gain: Gain) -> Any:
-    """The measure of this name; nDCG with the gains asked for."""
+    """The measure of this name; nDCG with the requested gains."""
     import ir_measures
 
     try:

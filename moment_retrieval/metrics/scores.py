@@ -16,8 +16,6 @@ from moment_retrieval.tables import Floats, Ints, MomentTable
 
 @dataclass(frozen=True, kw_only=True)
 class Scores:
-    """The scores of one run."""
-
     measures: tuple[Any, ...]  # what was measured; ``str`` of one is its name
     query_ids: tuple[str, ...]  # the queries that enter the means
     values: Floats  # [queries, measures]; NaN where a query has no part in a measure

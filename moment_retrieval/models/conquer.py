@@ -41,7 +41,6 @@ class EncodedQueries:
     weights: Tensor
 
     def taken(self, indexes: Tensor) -> EncodedQueries:
-        """The queries of these indexes, in their order."""
         return EncodedQueries(self.words[indexes], self.real[indexes], self.weights[indexes])
 
 
@@ -54,7 +53,6 @@ class EncodedClips:
     layout: Layout
 
     def taken(self, indexes: Tensor) -> EncodedClips:
-        """The videos of these indexes, in their order."""
         layout, rows = self.layout.taken(indexes)
         return EncodedClips(self.seen[rows], self.heard[rows], layout)
 

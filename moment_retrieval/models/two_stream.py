@@ -60,7 +60,6 @@ class EncodedVideos:
         return len(self.layouts[0].lengths)
 
     def taken(self, indexes: Tensor) -> EncodedVideos:
-        """The videos of these indexes, in their order."""
         visual, rows = self.layouts[0].taken(indexes)
         subtitle, _ = self.layouts[1].taken(indexes)  # both streams keep as many rows of a video
         levels = {level: (pair[0][rows], pair[1][rows]) for level, pair in self.levels.items()}

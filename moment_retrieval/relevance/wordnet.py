@@ -65,7 +65,7 @@ def install(source: Path, data: Path) -> Path:
             shutil.rmtree(target, ignore_errors=True)
             os.replace(temporary, target)
     except OSError:
-        if lacking(target):  # else somebody was faster
+        if lacking(target):  # else another process was faster
             raise
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
@@ -148,7 +148,7 @@ def _reader(folder: Path) -> Any:
     from nltk.corpus.reader.wordnet import WordNetCorpusReader
 
     class Reader(WordNetCorpusReader):
-        """Without the map to WordNet's other versions, which nobody asks for: loading it takes longer than the rest."""
+        """Without the map to WordNet's other versions, which is not needed: loading it takes longer than the rest."""
 
         def map_wn(self, version: str = "wordnet") -> None:
             return None

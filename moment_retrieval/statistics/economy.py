@@ -20,7 +20,7 @@ from moment_retrieval.serialization import answers_to
 from moment_retrieval.statistics.significance import SEED, bounds, draws, kendall
 from moment_retrieval.tables import Floats, JudgedTable, RunTable
 
-HALVES = 10  # random halves of which the mean is told
+HALVES = 10  # random halves of which the mean is shown
 SAMPLES = 1_000  # bootstrap samples over queries, shared among the halves
 LEAST_RUNS = 3
 
@@ -102,7 +102,7 @@ def judged_names(judged: JudgedTable, pairs: Mapping[object, Pair]) -> dict[str,
 
 
 def cuts(judged: JudgedTable, pairs: Sequence[Pair] = (), *, halves: int = HALVES, seed: int = SEED) -> Iterator[Cut]:
-    """The ways to judge less that can be told from the files; without ``pairs`` those that need nothing more."""
+    """The ways to judge less that the files allow; without ``pairs`` those that need nothing more."""
     random = np.random.default_rng(seed)
     thinned = [first_half(judged, random.random(len(judged.weights))) for _ in range(halves)]
     by_id: dict[object, Pair] = {pair.pair_id: pair for pair in pairs}

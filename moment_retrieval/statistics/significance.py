@@ -19,14 +19,14 @@ from moment_retrieval.tables import Floats
 SEED = 20260101
 SAMPLES = 10_000
 LEVEL = 0.95
-CELLS = 1 << 18  # counts held at a time: what the processor's cache takes
+CELLS = 1 << 18  # counts in memory at a time: what the processor's cache takes
 
 
 def draws(queries: int, samples: int = SAMPLES, *, seed: int = SEED) -> Iterator[Floats]:
     """[some, queries] how often each query was drawn, block by block until there are ``samples``; each row sums to Q.
 
     Raises:
-        ValueError: there is no query, or no sample is asked for.
+        ValueError: there is no query, or no sample is requested.
     """
     if queries < 1 or samples < 1:
         raise ValueError(f"needs queries and samples, got {queries} and {samples}")
@@ -81,7 +81,7 @@ def bounds(samples: Floats, level: float = LEVEL) -> Floats:
 
 
 PERMUTATIONS = 10_000
-SIGNS = 1 << 20  # signs held at a time
+SIGNS = 1 << 20  # signs in memory at a time
 EQUAL = 1e-12  # sums that differ by less are equal but for the order of adding
 
 

@@ -30,7 +30,6 @@ class Events:
         self.log.close()
 
     def record(self, kind: str, **values: Any) -> None:
-        """One event."""
         now = datetime.now(UTC)
         event = _finite({"kind": kind, "at": now.isoformat(timespec="milliseconds"), **values})
         self.events.write(json.dumps(event, ensure_ascii=False, allow_nan=False) + "\n")
@@ -110,7 +109,7 @@ Curve = list[tuple[int, float]]  # step and value, by step
 def curves(events: Iterable[Mapping[str, Any]]) -> dict[str, Curve]:
     """The curves of a training by name: ``loss``, ``val_loss``, and every metric of the validation split.
 
-    What was told of a step again, after training had gone on from an earlier one, replaces what was told before; what
+    What is reported of a step again, after training went on from an earlier one, replaces the report before; what
     lay behind that step is dropped.
     """
     points: dict[str, dict[int, float]] = {}
@@ -156,7 +155,6 @@ class TensorBoardWriter:
             self.writer.add_scalar(f"train/{name}", value, step)
 
     def evaluation(self, step: int, split: str, metrics: dict[str, float], loss: float | None) -> None:
-        """One evaluation."""
         for name, value in (metrics | ({} if loss is None else {"loss": loss})).items():
             self.writer.add_scalar(f"{split}/{name.replace('@', '_at_')}", value, step)
         self.writer.flush()

@@ -1,7 +1,7 @@
 """Features as the model reads them, prepared once and mapped into memory.
 
 What a corpus needs may be larger than the memory (10 GB for TVR-Ranking), so the rows lie in a file beside the
-plan, end to end; the operating system keeps what is asked for often. A training that goes on, and the other processes
+plan, end to end; the operating system keeps what is read often. A training that goes on, and the other processes
 of one on several devices, take the file as it is.
 
 Notation: V names, R rows of all of them, D features.
@@ -111,7 +111,6 @@ class FeatureRows:
         return Sequences(rows, self.lengths[indexes])
 
     def to(self, device: torch.device) -> FeatureRows:
-        """The same with all rows on a device."""
         return replace(self, rows=self.rows.to(device))
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from core.embedded.processes import wait_gone
+from core.processes import wait_gone
 from tests.config.answers.server import START_S, Served, free_port, of_make_run, open_connection, serving
 from tests.config.answers.urls import PIECES
 

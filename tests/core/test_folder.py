@@ -6,10 +6,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from django.core.exceptions import ImproperlyConfigured
 
 from core.embedded import folder as embedded_folder
-from core.embedded.folder import SHORTEST, EmbeddedError, local_secret
+from core.embedded.folder import EmbeddedError, make_var_folder
 from core.embedded.services import check_port_free, port_from_environment
+from core.env import SHORTEST_SECRET, local_secret
 
 
 def var_of_length(length: int) -> Path:
@@ -64,22 +66,22 @@ def test_read_only_data_folder_is_named(tmp_path: Path) -> None:
 
 
 def test_secret_is_made_once_for_its_owner_alone(tmp_path: Path) -> None:
-    var = tmp_path / "var"
+    var, other = (make_var_folder(tmp_path / name) for name in ("var", "other"))
     secret = local_secret(var)
-    assert len(secret) >= SHORTEST and local_secret(var) == secret != local_secret(tmp_path / "other")
+    assert len(secret) >= SHORTEST_SECRET and local_secret(var) == secret != local_secret(other)
     assert (var / "secret_key").stat().st_mode & 0o777 == 0o600
 
 
 def test_racing_processes_agree_and_leave_no_drafts(tmp_path: Path) -> None:
     with ThreadPoolExecutor(16) as pool:
-        secrets = set(pool.map(local_secret, [tmp_path / "var"] * 64))
+        secrets = set(pool.map(local_secret, [make_var_folder(tmp_path / "var")] * 64))
     assert len(secrets) == 1
     assert {path.name for path in (tmp_path / "var").iterdir()} == {"secret_key", "log"}
 
 
 def test_damaged_secret_is_not_used(tmp_path: Path) -> None:
     (tmp_path / "secret_key").write_text("short\n")
-    with pytest.raises(EmbeddedError, match="Delete it"):
+    with pytest.raises(ImproperlyConfigured, match="Delete it"):
         local_secret(tmp_path)
 
 

@@ -16,7 +16,7 @@ from django.conf import settings
 from core.embedded.folder import EmbeddedError
 from core.embedded.holding import hold_database, needs_database
 from core.embedded.postgres import Postgres
-from core.embedded.processes import wait_gone
+from core.processes import wait_gone
 
 pytestmark = pytest.mark.deployment
 

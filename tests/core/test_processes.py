@@ -7,15 +7,16 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
-from core.embedded import processes
+from core import processes
 
+MARK = "MOMENTJUDGE_TEST_MARK"
 SLEEP = "import time; time.sleep(600)"
 
 
 @pytest.fixture
 def sleeper() -> Iterator[subprocess.Popen[bytes]]:
     """A process that carries the mark ``tests-<own pid>``."""
-    mark = {processes.MARK: f"tests-{os.getpid()}"}
+    mark = {MARK: f"tests-{os.getpid()}"}
     with subprocess.Popen([sys.executable, "-c", SLEEP], env={**os.environ, **mark}) as process:
         yield process
         process.kill()
@@ -41,11 +42,11 @@ def test_number_that_passed_to_another_process_is_left_alone(
 
 
 def test_mark_finds_what_a_run_started(sleeper: subprocess.Popen[bytes]) -> None:
-    assert processes.marked(f"tests-{os.getpid()}") == [psutil.Process(sleeper.pid)]
-    assert processes.marked(f"tests-{os.getpid()}0") == []
+    assert processes.marked(MARK, f"tests-{os.getpid()}") == [psutil.Process(sleeper.pid)]
+    assert processes.marked(MARK, f"tests-{os.getpid()}0") == []
     sleeper.kill()
     processes.wait_gone([psutil.Process(sleeper.pid)], 60)
-    assert processes.marked(f"tests-{os.getpid()}") == []
+    assert processes.marked(MARK, f"tests-{os.getpid()}") == []
 
 
 def test_end_kills_who_does_not_listen() -> None:
@@ -60,7 +61,7 @@ def test_end_kills_who_does_not_listen() -> None:
 def test_child_dies_with_a_killed_parent() -> None:
     parent_code = (
         "import signal, subprocess, sys, time\n"
-        "from core.embedded.processes import dies_with_parent\n"
+        "from core.processes import dies_with_parent\n"
         f"child = subprocess.Popen([sys.executable, '-c', {SLEEP!r}], preexec_fn=dies_with_parent(signal.SIGTERM))\n"
         "print(child.pid, flush=True)\n"
         "time.sleep(600)\n"

@@ -9,49 +9,44 @@ import psutil
 import pytest
 
 from config.celery_app import QUEUES
-from core.embedded.folder import FileLock
-from core.embedded.processes import wait_gone
-from core.embedded.services import (
-    PAUSES_S,
-    WORKERS,
-    Child,
-    Relay,
-    Restarts,
-    end_children,
-    environment_for,
-    static_fingerprint,
-    static_is_collected,
-    static_note_collected,
-    worker_command,
-)
+from core.embedded.folder import EmbeddedError
+from core.embedded.services import WORKERS, Child, command_of, end_children, environment_for
+from core.embedded.supervisor import PAUSES_S, Supervisor
+from core.processes import FileLock, wait_gone
 
 
 def started(tmp_path: Path, code: str) -> Child:
     return Child([sys.executable, "-c", code], tmp_path / "probe.log", environment=dict(os.environ))
 
 
-def test_quick_deaths_wait_longer_each_time_and_are_given_up_but_a_long_life_forgives_them() -> None:
-    restarts = Restarts()
-    assert [restarts.pause_after(0.1) for _ in range(5)] == [*PAUSES_S, None]
-    restarts = Restarts(quick_deaths=4)
-    assert restarts.pause_after(3600) == PAUSES_S[0]
-    assert restarts.pause_after(0.1) == PAUSES_S[0]
+def test_quick_ends_wait_longer_each_time_and_are_given_up_but_a_long_life_forgives_them(tmp_path: Path) -> None:
+    supervisor = Supervisor(var=tmp_path, port=8000, report=lambda text: None)
+
+    def pause_after(lived_s: float) -> float:
+        began = time.monotonic()
+        supervisor._plan_return("web", lived_s, "ended")
+        return supervisor.due["web"] - began
+
+    assert [pause_after(0.1) for _ in PAUSES_S] == pytest.approx(PAUSES_S, abs=0.25)
+    with pytest.raises(EmbeddedError, match="web ended again and again"):
+        pause_after(0.1)
+    assert [pause_after(3600), pause_after(0.1)] == pytest.approx([PAUSES_S[0]] * 2, abs=0.25)
 
 
 def test_only_the_web_server_pools_connections(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("DATABASE_POOL", "9")
-    web, worker = (environment_for(name, var=tmp_path, mark={}) for name in ("web", "worker"))
+    web, worker = (environment_for(name, var=tmp_path) for name in ("web", "worker"))
     assert web["DATABASE_POOL"] == "4" and "DATABASE_POOL" not in worker
     assert worker["OMP_NUM_THREADS"] == "1" and worker["HF_HUB_OFFLINE"] == "1"
     assert web["DJANGO_SETTINGS_MODULE"] == worker["DJANGO_SETTINGS_MODULE"] == "config.settings.local"
 
 
 def test_every_queue_has_a_worker_that_listens() -> None:
-    commands = [worker_command(name) for name in WORKERS]
+    commands = [command_of(name) for name in WORKERS]
     listened = [command[command.index("--queues") + 1].split(",") for command in commands]
     assert sorted(queue for queues in listened for queue in queues) == sorted(QUEUES)  # and none is listened to twice
     assert listened[0] == ["judging"]
-    assert WORKERS["judging"].processes == WORKERS["gpu"].processes == 1
+    assert WORKERS["judging"]["processes"] == WORKERS["gpu"]["processes"] == 1
 
 
 DEAF_PARENT = """
@@ -81,37 +76,24 @@ def test_the_end_waits_for_nobody_when_everybody_listens(tmp_path: Path) -> None
     assert time.monotonic() - began < patience_s
 
 
-def test_relay_shows_every_line_and_the_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    child = started(tmp_path, "print('one\\rtwo\\nthree', end='', flush=True); exit(3)")
-    relay = Relay(child, prefix="demo | ")
-    while not relay.pump("http://here/"):
+def test_the_seeding_is_shown_line_by_line_with_its_failure(tmp_path: Path) -> None:
+    lines: list[str] = []
+    supervisor = Supervisor(var=tmp_path, port=8000, seed="demo", report=lines.append)
+    code = "print('one\\rtwo\\nthree', end='', flush=True); exit(3)"
+    child = supervisor.children["demo"] = started(tmp_path, code)
+    while "demo" in supervisor.children:
+        supervisor._show_seeding(child)
         time.sleep(0.02)
-    lines = capsys.readouterr().out.splitlines()
     assert lines[:3] == ["demo | one", "demo | two", "demo | three"] and "status 3" in lines[3]
-    assert (tmp_path / "probe.log").read_bytes() == b"one\rtwo\nthree"
-
-
-def test_static_fingerprint_follows_the_sources(tmp_path: Path) -> None:
-    (tmp_path / "static").mkdir()
-    file = tmp_path / "static" / "a.css"
-    file.write_text("a")
-    before = static_fingerprint(tmp_path)
-    (tmp_path / "var" / "static").mkdir(parents=True)
-    (tmp_path / "var" / "static" / "a.css").write_text("a")
-    assert static_fingerprint(tmp_path) == before
-    static_note_collected(tmp_path / "var", before)
-    assert static_is_collected(tmp_path / "var", before)
-    file.write_text("ab")
-    assert not static_is_collected(tmp_path / "var", static_fingerprint(tmp_path))
+    assert child.log.read_bytes() == b"one\rtwo\nthree"
 
 
 def test_second_supervisor_learns_who_runs(tmp_path: Path) -> None:
-    lock = FileLock(tmp_path / "supervisor.lock")
-    assert lock.try_exclusive()
-    lock.write("4711 http://127.0.0.1:8000/")
     environment, command = os.environ | {"MOMENTJUDGE_VAR": str(tmp_path), "PORT": ""}, [sys.executable, "-m"]
-    process = subprocess.run(
-        [*command, "core.embedded"], env=environment, capture_output=True, text=True, check=False, timeout=600
-    )
+    with FileLock(tmp_path / "supervisor.lock").exclusive():
+        (tmp_path / "supervisor.lock").write_text("4711 http://127.0.0.1:8000/")
+        process = subprocess.run(
+            [*command, "core.embedded"], env=environment, capture_output=True, text=True, check=False, timeout=600
+        )
     assert process.returncode == 1 and "Traceback" not in process.stderr
     assert "process 4711, http://127.0.0.1:8000/" in process.stdout

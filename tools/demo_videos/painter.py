@@ -46,7 +46,6 @@ class Painter:
         return other
 
     def at(self, point: Point) -> Point:
-        """Return the pixel of a point."""
         x, middle = self.x + point[0] * self.facing, self.camera.x
         if self.camera.mirrored:
             x, middle = STAGE_WIDTH - x, STAGE_WIDTH - middle
@@ -54,7 +53,6 @@ class Painter:
         return x_left, SUPERSAMPLE * FLOOR_Y - (self.y + point[1]) * self.scale - self.corner[1]
 
     def poly(self, points: Sequence[Point], fill: str) -> None:
-        """Fill a polygon."""
         self.draw.polygon([self.at(point) for point in points], fill=fill)
 
     def rect(self, x0: float, y0: float, x1: float, y1: float, fill: str, radius: float = 0.0) -> None:

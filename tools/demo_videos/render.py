@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import av
@@ -94,6 +96,7 @@ def _tableau(episode: Episode, beat: Beat, now: float, speaking: bool) -> Tablea
     return replace(tableau, people=(*bystanders, *people))
 
 
+@cache
 def _subtitle(text: str) -> Image.Image:
     """Return white words with a dark rim on a transparent strip as wide as the video."""
     strip = Image.new("RGBA", (WIDTH, 34), (0, 0, 0, 0))
@@ -104,38 +107,27 @@ def _subtitle(text: str) -> Image.Image:
     return strip
 
 
-@dataclass
-class _Film:
-    """Frames of an episode in order; a picture that was drawn in this shot before is not drawn again."""
-
-    episode: Episode
-    shot: _Shot | None = None
-    beat: Beat | None = None
-
-    def __post_init__(self) -> None:
-        self.drawn: dict[tuple[Tableau, str], av.VideoFrame] = {}
-        self.strips: dict[str, Image.Image] = {}
-        self.to_yuv = VideoReformatter()  # kept: a new one for every frame costs more than the drawing
-
-    def frame(self, number: int) -> av.VideoFrame:
-        """Return frame ``number`` (0 is the first) as YUV."""
+def _frames(episode: Episode) -> Iterator[av.VideoFrame]:
+    """Yield the frames as YUV; the stage is drawn once for each shot, and a picture that comes again in it, too."""
+    to_yuv = VideoReformatter()  # kept: a new one for every frame costs more than the drawing
+    shot_beat: Beat | None = None
+    for number in range(round(episode.duration_s * FPS)):
         now = number / FPS
-        beat = next(beat for beat in reversed(self.episode.beats) if beat.start_s <= now + 1e-6)
-        if self.shot is None or beat is not self.beat:
-            self.shot, self.beat, self.drawn = _Shot(self.episode.location, beat.camera), beat, {}
-        words = next((line.text for line in self.episode.subtitles if line.start_s <= now < line.end_s), "")
-        tableau = _tableau(self.episode, beat, now, bool(words))
-        if (tableau, words) not in self.drawn:
-            self.drawn[tableau, words] = self._compose(self.shot, tableau, words)
-        return self.drawn[tableau, words]
-
-    def _compose(self, shot: _Shot, tableau: Tableau, words: str) -> av.VideoFrame:
-        picture = shot.picture(tableau)
-        if words:
-            strip = self.strips.setdefault(words, _subtitle(words))
-            picture.paste(strip, (0, HEIGHT - 38), strip)
-        frame = av.VideoFrame.from_ndarray(np.asarray(picture), format="rgb24")
-        return self.to_yuv.reformat(frame, format="yuv420p", interpolation=Interpolation.FAST_BILINEAR, threads=1)
+        beat = next(beat for beat in reversed(episode.beats) if beat.start_s <= now + 1e-6)
+        if beat is not shot_beat:
+            shot_beat, shot = beat, _Shot(episode.location, beat.camera)
+            frames: dict[tuple[Tableau, str], av.VideoFrame] = {}
+        subtitle = next((line.text for line in episode.subtitles if line.start_s <= now < line.end_s), "")
+        tableau = _tableau(episode, beat, now, bool(subtitle))
+        if (tableau, subtitle) not in frames:
+            picture = shot.picture(tableau)
+            if subtitle:
+                picture.paste(_subtitle(subtitle), (0, HEIGHT - 38), _subtitle(subtitle))
+            frame = av.VideoFrame.from_ndarray(np.asarray(picture), format="rgb24")
+            frames[tableau, subtitle] = to_yuv.reformat(
+                frame, format="yuv420p", interpolation=Interpolation.FAST_BILINEAR, threads=1
+            )
+        yield frames[tableau, subtitle]
 
 
 def render_episode(episode: Episode, path: Path) -> None:
@@ -149,13 +141,11 @@ def render_episode(episode: Episode, path: Path) -> None:
 
 
 def _encode(episode: Episode, path: Path) -> None:
-    film = _Film(episode)
     with av.open(str(path), "w", format="mp4", options={"movflags": "faststart"}) as container:
         stream = container.add_stream("libx264", rate=FPS, options=ENCODER)
         stream.width, stream.height, stream.pix_fmt = WIDTH, HEIGHT, "yuv420p"
         stream.gop_size, stream.thread_count = KEYFRAME_EVERY, 1
-        for number in range(round(episode.duration_s * FPS)):
-            frame = film.frame(number)
+        for number, frame in enumerate(_frames(episode)):
             frame.pts = number
             container.mux(stream.encode(frame))
         container.mux(stream.encode())

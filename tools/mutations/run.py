@@ -144,7 +144,7 @@ def run_mutation(copy: Path, number: int, entry: Entry) -> dict[str, Any]:
         return {**entry, "outcome": GONE, "seconds": 0, "by": str(error)}
     changed = copy / path.relative_to(ROOT)
     changed.write_text(text)
-    os.utime(changed, (number, number))  # bytecode is told apart by this time and the size
+    os.utime(changed, (number, number))  # bytecode is recognised by this time and the size
     try:
         status, output = run_tests(copy, entry["tests"], LIMIT_S)
     finally:

@@ -30,7 +30,7 @@ class Command(BaseCommand):
         parser.add_argument("--no-media", action="store_true", help="the database alone")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        connection.close()  # its own connections would count as somebody's
+        connection.close()  # its own connections would count as in use
         connection.close_pool()  # type: ignore[attr-defined]
         about = {"replace": options["yes"], "jobs": options["jobs"], "media": not options["no_media"]}
         try:

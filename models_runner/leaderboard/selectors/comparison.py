@@ -48,7 +48,7 @@ class Comparison:
     scores: tuple[Score, Score]
     mean: Sequence[float]
     difference: float
-    test: ScoreTest | None  # of the randomisation; None where nobody has ordered it yet
+    test: ScoreTest | None  # of the randomisation; None where it is not scheduled yet
     wins: int
     ties: int
     losses: int
@@ -96,7 +96,7 @@ def comparison(filters: LeaderboardFilters, one: Scoring, other: Scoring) -> Com
 
 
 def comparison_in_steps(filters: LeaderboardFilters, one: Scoring, other: Scoring, view: ScoreView) -> dict[str, Any]:
-    """Compare two runs for somebody from whom the labels are hidden: by their shown scores and nothing else."""
+    """Compare two runs for a person from whom the labels are hidden: by their shown scores and nothing else."""
     first, second = (view.shown(scoring, [_score(filters, scoring)])[0] for scoring in (one, other))
     step = str(score_step(one.n_queries))
     return {"scores": (first, second), "difference": first.value - second.value, "step": step}
@@ -123,7 +123,7 @@ class Prediction:
 def case(
     filters: LeaderboardFilters, project: Project, query_id: str, scorings: Sequence[Scoring], *, previews: bool
 ) -> dict[str, Any] | None:
-    """Return the query as the runs answered it, by the measure asked for; None where it is not judged.
+    """Return the query as the runs answered it, by the requested measure; None where it is not judged.
 
     ``previews``: whether the viewer may watch them.
     """

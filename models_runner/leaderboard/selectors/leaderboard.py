@@ -1,4 +1,4 @@
-"""The leaderboard of a release and split that somebody requests: its measures, and its runs, best first."""
+"""The leaderboard of a release and split that a person requests: its measures, and its runs, best first."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -139,10 +139,10 @@ class Row:
     Attributes:
         cells: its score for each column shown; None where there is none.
         rank: from 1; equal values have equal ranks, and of hidden labels those that are at most a step apart. None
-            where the run is not scored on the release asked for.
+            where the run is not scored on the requested release.
         p, p_holm: of the test against the base; None for the base itself, while the tests are being computed, and for
             those from whom the labels are hidden.
-        stale: the release of the scores shown, where the run is not scored on the one asked for.
+        stale: the release of the scores shown, where the run is not scored on the requested one.
     """
 
     scoring: Scoring
@@ -166,7 +166,7 @@ class Table:
 
     rows: list[Row] = field(default_factory=list)
     base: Row | None = None
-    untested: list[int] = field(default_factory=list)  # scores whose test against the base nobody has ordered yet
+    untested: list[int] = field(default_factory=list)  # scores whose test against the base is not scheduled yet
     is_testing: bool = False  # tests are missing that will come
     waiting: int = 0
     failed: list[Scoring] = field(default_factory=list)
@@ -208,7 +208,7 @@ def leaderboard(filters: LeaderboardFilters, membership: Membership, *, tested: 
 
 
 def leaderboard_tested(filters: LeaderboardFilters, membership: Membership) -> Table:
-    """The leaderboard; tests that it lacks are ordered, and there when it is asked for again."""
+    """The leaderboard; tests that it lacks are scheduled, and there at a later request."""
     table = leaderboard(filters, membership)
     if table.base is not None and table.untested:
         score_tests_schedule(base=table.base.scores[filters.sorted_by.metric].pk, others=table.untested)
@@ -277,7 +277,7 @@ def _test(table: Table, filters: LeaderboardFilters) -> None:
 
 
 def scored_run(filters: LeaderboardFilters, membership: Membership, uuid: str) -> Scoring | None:
-    """The scoring of the run of this UUID on the leaderboard asked for, if this person is told its scores."""
+    """The scoring of the run of this UUID on the requested leaderboard, if this person may see its scores."""
     if (run_uuid := uuid_or_none(uuid)) is None:
         return None
     scored = Scoring.objects.filter(release=filters.release, state=State.SCORED, run__uuid=run_uuid)

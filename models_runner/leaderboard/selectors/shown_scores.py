@@ -28,7 +28,7 @@ LADDER_COLUMN = BLIND_COLUMNS[0]  # the measure that decides whether a run is a 
 
 @dataclass(frozen=True)
 class ShownScore:
-    """One number as somebody sees it, with its interval and, of open labels, its share of unjudged predictions.
+    """One number as a person sees it, with its interval and, of open labels, its share of unjudged predictions.
 
     Attributes:
         decimals: how many say all that is shown.
@@ -127,7 +127,7 @@ class ScoreView:
     @cached_property
     def _below_best(self) -> frozenset[int]:
         """The scorings that are no step better than the best of their owner's earlier runs. An earlier run that is not
-        scored on the same release counts with its score on its own, so that nobody begins again on another release; a
+        scored on the same release counts with its score on its own, so that no owner begins again on another release; a
         withdrawn one counts, as whoever saw its scores knows them."""
         scoring_ids: list[int] = []
         for by_run in self._first_scores().values():

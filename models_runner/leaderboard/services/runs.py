@@ -1,7 +1,7 @@
 """Runs that people upload or trainings answer: stored, read and scored by a task, each step safe to repeat.
 
-No ``UploadKind``: a run has one step that nobody confirms, its file stays, it has no report, and how many somebody may
-upload is counted under the lock of their membership; only the order of storing file and row would be shared.
+No ``UploadKind``: a run has one step without a confirmation, its file stays, it has no report, and how many a person
+may upload is counted under the lock of their membership; only the order of storing file and row would be shared.
 """
 
 import logging
@@ -129,7 +129,7 @@ def run_upload(
 def _run_store(run: Run, file: "File[Any]", *, check: Callable[[], None] | None = None) -> None:
     """Store a run with its file and wake the task that reads it; the file goes again where the row is refused."""
     run.sha256 = checksum(file)
-    run.file.save(run.file_name, file, save=False)  # before any lock, which nobody should hold for so long
+    run.file.save(run.file_name, file, save=False)  # before any lock, which must not last so long
     try:
         with transaction.atomic():
             if check:
@@ -215,7 +215,7 @@ def name_checked(name: str, what: str) -> str:
     """A name that everybody reads, as it is kept. Raises NotPossible for one that is not seen or misleads."""
     name = unicodedata.normalize("NFC", name)
     if any(unicodedata.category(letter) in UNSEEN for letter in name):
-        raise NotPossible(f"The name of the {what} holds a character that nobody sees.")
+        raise NotPossible(f"The name of the {what} holds an invisible character.")
     name = checked_name(name)
     if unicodedata.normalize("NFKC", name).casefold() == SIMILARITY:
         raise NotPossible(f"{SIMILARITY!r} is what the site calls its own run; choose another name for the {what}.")
@@ -237,13 +237,13 @@ def _taken(run: Run) -> str:
 @transaction.atomic
 def run_withdraw(*, run: Run, actor: User, reason: str) -> Run:
     """Take a run off the leaderboard and out of studies; its name is free again, and it still counts as an upload.
-    Raises NotPossible where no reason is given, it is no run that somebody brought, or it is not scored."""
+    Raises NotPossible where no reason is given, it was not uploaded, or it is not scored."""
     reason = reason.strip()
     if not 0 < len(reason) <= LONGEST_REASON or "\0" in reason:
         raise NotPossible(f"Say why, in at most {LONGEST_REASON} characters.")
     row = Run.objects.select_for_update(of=("self",)).select_related("project").get(pk=run.pk)
     if row.owner_id is None or row.state != Run.State.SCORED:
-        raise NotPossible("Only a run that somebody brought, and that is scored, can be withdrawn.")
+        raise NotPossible("Only an uploaded run that is scored can be withdrawn.")
     row.state, row.reason = Run.State.WITHDRAWN, reason
     row.save(update_fields=["state", "reason", "updated_at"])
     score_tests_drop(run=row)

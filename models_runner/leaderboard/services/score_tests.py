@@ -1,4 +1,4 @@
-"""Tests of runs against each other: ordered when somebody looks, computed by a task, kept for everybody."""
+"""Tests of runs against each other: scheduled by the first view, computed by a task, kept for everybody."""
 
 import logging
 from collections import Counter
@@ -77,7 +77,7 @@ def score_tests_of(base: int, others: Iterable[int]) -> dict[int, ScoreTest]:
 
 
 def score_tests_drop(*, run: Run) -> None:
-    """Forget the tests of a run that nobody is shown any more."""
+    """Forget the tests of a run that is shown no more."""
     ScoreTest.objects.filter(_naming(Score.objects.filter(scoring__run=run))).delete()
 
 

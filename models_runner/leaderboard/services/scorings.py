@@ -35,7 +35,7 @@ from moment_retrieval.statistics.significance import intervals
 from moment_retrieval.tables import Floats, JudgedTable, RunTable, similarity_labelled
 
 logger = logging.getLogger(__name__)
-UNEXPECTED = "An error on the site; those who run it find it in the log."  # its text may hold what nobody should see
+UNEXPECTED = "An error on the site; those who run it find it in the log."  # its text may hold what must not be shown
 LEAST_ANSWERED = 0.9  # of the judged queries, where labels are hidden: scores over few tell the labels of each
 RUN_TABLES = 8  # tables of runs that a process keeps
 State = Scoring.State
@@ -124,8 +124,6 @@ def _relabelled(name: str) -> JudgedTable:
 
 @dataclass(frozen=True)
 class Scored:
-    """Results of scoring."""
-
     values: LeaderboardScores
     bounds: Floats  # [C, 2]
     warnings: tuple[str, ...]
@@ -146,7 +144,7 @@ def scored(run: RunTable, judged: JudgedTable, *, durations_s: Durations | None 
 
 
 def answers_enough(n_answered: int, n_queries: int) -> bool:
-    """Whether a run's scores on hidden labels may be told to those who must not see them."""
+    """Whether a run's scores on hidden labels may be shown to those who must not see them."""
     return n_answered >= LEAST_ANSWERED * n_queries
 
 
@@ -215,7 +213,6 @@ def durations_of(run: Run) -> dict[str, float]:
 
 
 def run_table(run: Run) -> RunTable:
-    """Return the run as it is scored."""
     return _run_loaded(str(run.table.name))
 
 

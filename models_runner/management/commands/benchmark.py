@@ -1,4 +1,4 @@
-"""manage.py benchmark PROJECT: order a baseline, and wait for it where that is asked for."""
+"""manage.py benchmark PROJECT: start a baseline, and wait for it with --wait."""
 
 from pathlib import Path
 from time import sleep

@@ -5,32 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from moment_retrieval.features.extractors.base import (
-    DEFAULT,
-    Extractor,
-    Film,
-    Line,
-    Outcome,
-    Sentence,
-    Setup,
-    Speech,
-    extract,
-)
-
-__all__ = [
-    "EXTRACTORS",
-    "Extractor",
-    "ExtractorName",
-    "Film",
-    "Kind",
-    "Line",
-    "Outcome",
-    "Sentence",
-    "Setup",
-    "Speech",
-    "extract",
-    "extractor_of",
-]
+from moment_retrieval.features.extractors.base import DEFAULT, Extractor, Setup
 
 
 class Kind(StrEnum):
@@ -42,8 +17,6 @@ class Kind(StrEnum):
 
 
 class ExtractorName(StrEnum):
-    """Extractor names."""
-
     PIXELS = "builtin-pixels"
     WORDS = "builtin-text"
     IMAGES = "image-model"

@@ -75,8 +75,6 @@ class Extractor(Protocol):
 
 @dataclass
 class Outcome:
-    """Outcome of an extraction."""
-
     n_made: int = 0  # items whose features were made now
     n_present: int = 0  # items whose features were there
     failures: int = 0  # items without features; the first of them with their reasons in ``reasons``
@@ -134,7 +132,7 @@ class Setup:
     threads: int = 1
 
     def device_name(self) -> str:
-        """Torch's name of the device; sets the threads. Raises MissingModel: a GPU is asked for where there is none."""
+        """Torch's name of the device; sets the threads. Raises MissingModel: a GPU is requested where there is none."""
         import torch
 
         torch.set_num_threads(self.threads)

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from core.embedded.processes import dies_with_parent
-from core.embedded.services import BASE_DIR, HOST, web_command
+from core.embedded.services import BASE_DIR, HOST, command_of
+from core.processes import dies_with_parent
 from tests.config.answers.reader import PATIENCE_S, Connection
 
 SETTINGS = "tests.config.answers.settings"
@@ -27,7 +27,7 @@ def free_port() -> int:
 
 
 def of_make_run(port: int) -> list[str]:
-    return web_command(port)
+    return command_of("web", port=port)
 
 
 def of_production(port: int) -> list[str]:

@@ -37,7 +37,8 @@ from models_runner.features.services import (
 )
 from models_runner.models import FeatureSet
 from moment_retrieval.features import FeatureWriter, open_features
-from moment_retrieval.features.extractors import EXTRACTORS, Kind, extract
+from moment_retrieval.features.extractors import EXTRACTORS, Kind
+from moment_retrieval.features.extractors.base import extract
 from tests.conftest import Messages
 from tests.factories import CaptionFactory, ProjectFactory, QueryFactory, VideoFactory, admin
 from tests.moment_retrieval.features.test_pixels import film

@@ -268,8 +268,11 @@ class TestAnotherRelease:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        *((name, "nobody sees|control characters") for name in ("ou\u200brs", "ours\u202e", "ou\nrs", "ou\x07rs")),
-        ("ours\u2028x", "nobody sees|control characters"),
+        *(
+            (name, "invisible character|control characters")
+            for name in ("ou\u200brs", "ours\u202e", "ou\nrs", "ou\x07rs")
+        ),
+        ("ours\u2028x", "invisible character|control characters"),
         *((name, "its own run") for name in ("similarity", "Similarity ", "ｓimilarity")),
     ],
 )

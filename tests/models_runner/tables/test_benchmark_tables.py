@@ -163,7 +163,7 @@ class TestHonesty:
         """Names stay in the training sets of a release whose captions are rewritten later."""
         bench.train(bench.experiment(), 1, best=0.5, test=0.4)
         description = (
-            "Training sets of release 1 hold descriptions as they were brought, never rewritten: 5 captions and "
+            "Training sets of release 1 hold descriptions as they were imported, never rewritten: 5 captions and "
             "0 queries. Names in them are trained on."
         )
         Caption.objects.filter(description__corpus=bench.hand_made.corpus).update(provider="rules")

@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from moment_retrieval.errors import InvalidRecord, MissingModel
-from moment_retrieval.features.extractors import ExtractorName, Film, Kind, Line, Sentence, Speech, extractor_of
+from moment_retrieval.features.extractors import ExtractorName, Kind, extractor_of
+from moment_retrieval.features.extractors.base import Film, Line, Sentence, Speech
 from moment_retrieval.features.extractors.texts import pooled
 from tests.moment_retrieval.features.test_pixels import film
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from moment_retrieval.errors import UnreadableFile
-from moment_retrieval.features.extractors import ExtractorName, Film, Kind, extractor_of
+from moment_retrieval.features.extractors import ExtractorName, Kind, extractor_of
+from moment_retrieval.features.extractors.base import Film
 from moment_retrieval.features.extractors.videos import Pixels, clip_count, clips
 
 FPS = 8

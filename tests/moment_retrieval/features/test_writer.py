@@ -9,7 +9,7 @@ import pytest
 
 from moment_retrieval.errors import BrokenFeatures, NotWritable, UnreadableFile
 from moment_retrieval.features import FeatureWriter, open_features
-from moment_retrieval.features.extractors import Sentence, extract
+from moment_retrieval.features.extractors.base import Sentence, extract
 
 ROWS = np.arange(12, dtype=np.float32).reshape(4, 3)
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import psutil
 
-from core.embedded.processes import dies_with_parent, wait_gone
 from core.embedded.services import BASE_DIR
+from core.processes import dies_with_parent, wait_gone
 
 READY_S = 300
 POLITE_S = 120

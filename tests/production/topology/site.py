@@ -13,8 +13,8 @@ from pathlib import Path
 
 from django.db import connections
 
-from core.embedded.folder import FileLock
-from core.embedded.services import BASE_DIR, static_fingerprint, static_is_collected, static_note_collected
+from core.embedded.services import BASE_DIR
+from core.processes import FileLock
 from tests.production.topology import schema
 from tests.production.topology.hosts import Beat, Host, Web, Worker, clean_environment
 from tests.production.topology.nginx import Nginx
@@ -131,10 +131,14 @@ class Site:
         schema.keep(self.postgres, dump)
 
     def collect_static(self) -> None:
-        fingerprint = static_fingerprint()
-        if not static_is_collected(self.cache_folder, fingerprint):
+        """Collect them, unless these very files, by name, size and time, were collected before."""
+        paths = [path for top in ("static", "config/settings") for path in (BASE_DIR / top).rglob("*.*")]
+        stats = [(str(path), path.stat()) for path in sorted([*paths, BASE_DIR / "requirements" / "base.lock"])]
+        state = repr([(name, stat.st_size, stat.st_mtime_ns) for name, stat in stats if not name.endswith(".pyc")])
+        stamp = self.cache_folder / "static.stamp"
+        if not stamp.exists() or stamp.read_text() != state:
             self.manage("collectstatic", "--no-input", "--clear", "--verbosity", "0")
-            static_note_collected(self.cache_folder, fingerprint)
+            stamp.write_text(state)
 
     def stop(self) -> None:
         """All at once: nothing may be left behind."""
