@@ -191,8 +191,10 @@ class Crowd:
         assert not Assignment.objects.filter(project=self.scenario.project, state=Assignment.State.OPEN).exists()
 
     def _check_pairs(self) -> None:
-        """Each pair's outcome is what the rules make of its grades. A refusal changes who grades next, so that a pair of
-        every third may be settled by two who agree."""
+        """Each pair's outcome is what the rules make of its grades.
+
+        A refusal changes who grades next, so that a pair of every third may be settled by two who agree.
+        """
         for pair in Pair.objects.filter(batch__project=self.scenario.project).prefetch_related("judgments"):
             grades = [judgment.grade for judgment in pair.judgments.all()]
             outcome = settle(grades)
