@@ -1,13 +1,8 @@
 """The judging page without scripts, its guideline, and an answer that comes too late."""
 
-from datetime import timedelta
-
-from django.urls import reverse
-from django.utils import timezone
 from playwright.sync_api import expect
 
-from judging.models import Assignment, Judgment
-from judging.work.services.assignments import assignments_sweep
+from judging.models import Assignment
 from tests.browser import acts
 from tests.browser.conftest import Browse
 
@@ -37,14 +32,3 @@ def test_the_guideline_closes_by_its_cross_and_by_a_click_beside_it(browse: Brow
     page.locator("a[data-guideline]").click()
     page.mouse.click(5, 300)
     expect(guideline).to_be_hidden()
-
-
-def test_a_batch_released_by_the_sweep_stores_nothing(browse: Browse) -> None:
-    page, batch = acts.judging(browse)
-    acts.rest(page)
-    assignments_sweep(now=timezone.now() + timedelta(hours=1))
-    page.keyboard.press("3")
-    expect(page.get_by_role("alert")).to_contain_text("Your time on this batch has run out")
-    assert not Judgment.objects.exists()
-    page.get_by_role("link", name="Go to your first page").click()
-    page.wait_for_url(f"**{reverse('judging:desk', args=[batch.project.uuid])}")

@@ -169,6 +169,16 @@ def regrade(attempt: ExamAttempt) -> None:
     attempt.refresh_from_db()
 
 
+def failed(project: Project, messages: Messages) -> ExamAttempt:
+    """Somebody's attempt that was graded the wrong way round, and then again until aligned."""
+    with messages():
+        attempt = sit(examinee(project), project, opposite)
+        regrade(attempt)
+    attempt.refresh_from_db()
+    assert attempt.passed is False
+    return attempt
+
+
 def in_feedback(user: User, project: Project) -> ExamAttempt:
     """The person's attempt of a closed exam whose only pair has come back to them."""
     exam = cohort_exam(project, queries=1, depth=1)

@@ -1,6 +1,5 @@
 """The endpoints of annotators: what they answer, what they store, and what they do not tell."""
 
-import re
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -10,11 +9,9 @@ from django.core.files.base import ContentFile
 from django.test import Client
 from django.utils import timezone
 
-from annotation.models import Query
-from judging.models import Assignment, Batch, Flag, Judgment, JudgmentChange
+from judging.models import Assignment, Flag, Judgment, JudgmentChange
 from tests.factories import (
     BatchFactory,
-    CaptionFactory,
     JudgmentFactory,
     MembershipFactory,
     ProjectFactory,
@@ -22,7 +19,7 @@ from tests.factories import (
     triggers_asleep,
 )
 from tests.judging.api.acts import Program, refusal, url
-from tests.judging.play import judge, judge_round, pairs_in_order, pairs_of
+from tests.judging.play import judge, pairs_in_order
 from tests.judging.views.acts import hold, key, lapse, rows
 
 pytestmark = pytest.mark.django_db
@@ -244,40 +241,3 @@ def test_previews_with_a_token(program: Program, open_assignment: Assignment) ->
     assert b"".join(whole.streaming_content) == b"0123456789"  # type: ignore[attr-defined]
     part = program.client.get(url("preview-mp4", moment.preview_uuid), headers={"Range": "bytes=2-4"})
     assert part.status_code == 206
-
-
-@pytest.mark.parametrize("round_number", [1, 2])
-def test_responses_reveal_nothing_about_the_grade(round_number: int) -> None:
-    """Neither round nor rank, similarity, caption, file, project or integer id; and both rounds look the same."""
-    batch: Batch = BatchFactory(pairs=4)
-    for pair in pairs_of(batch):
-        CaptionFactory(moment=pair.candidate.moment, text="caption secret")
-    if round_number == 2:
-        judge_round(batch, [0] * 4, [4] * 4)
-    assignment = hold(batch)
-    program = Program(assignment.annotator)
-    answers = [program.get("assignment", assignment.project), program.post("heartbeat", assignment.project)]
-    answers += [
-        program.grade(assignment, pair, 9 if fails else 3)
-        for pair in pairs_in_order(assignment)
-        for fails in (True, False)
-    ]
-    first = pairs_in_order(assignment)[0]
-    answers += [program.post("flag", first, reason="broken"), program.delete("flag", first)]
-    answers += [program.post("finish", assignment.project), program.get("judgments", assignment.project)]
-    assert {answer.status_code for answer in answers} == {200, 422}
-    names = {name for answer in answers for name in re.findall(r'"(\w+)":', answer.content.decode())}
-    assert names == {
-        *("query", "levels", "grade", "meaning", "lease_ends_at", "pairs", "left", "next", "results"),
-        *("uuid", "position", "key", "previews", "gif", "mp4", "comment", "flag", "flag_comment", "withdrawn"),
-        *("pair", "code", "message", "finished", "given_at"),
-    }
-    query = Query.objects.get(batches=batch)
-    secrets = [str(batch.uuid), str(query.uuid), str(assignment.uuid), batch.project.name, "caption secret"]
-    secrets += [
-        str(value)
-        for pair in pairs_in_order(assignment)
-        for value in (pair.candidate.similarity, pair.candidate.moment.uuid)
-    ]
-    for answer in answers:
-        assert [word for word in secrets if word in f"{answer.headers} {answer.content.decode()}"] == []

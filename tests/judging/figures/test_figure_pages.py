@@ -130,15 +130,6 @@ def test_kappa_under_the_weights_chosen_and_no_other_figure(lead_client: Client,
         assert get(lead_client, project, "seven", form).status_code == 404
 
 
-def test_one_annotator(lead_client: Client, project: Project) -> None:
-    number = project.memberships.filter(role="annotator").order_by("number").values_list("number", flat=True)[0]
-    everybody, one = (
-        sum(int(row["judgments"]) for row in rows(lead_client, project, "order", **query) if row["by"] == "position")
-        for query in ({}, {"annotator": number})
-    )
-    assert 0 < one < everybody == 10
-
-
 def test_programs_can_be_left_out_only_where_people_judge_too(lead_client: Client, project: Project) -> None:
     assert "with simulated annotators" not in get(lead_client, project, "rank").content.decode()
     person = factories.annotator(project, is_simulated=True)

@@ -170,17 +170,6 @@ def ranges_of_file(path: Path) -> Counter[tuple[int, int]]:
     return Counter((min(pair_grades), max(pair_grades)) for pair_grades in grades.values())
 
 
-@needs_real_file
-def test_the_beginning_of_the_published_file(tmp_path: Path) -> None:
-    part = tmp_path / "part.csv"
-    with judgment_file().open() as whole:
-        part.write_text("".join(line for line in whole if line[0] == "p" or int(line.split(",")[0]) < 400))
-    counts = judgments_import(path=part, project_name="part")
-    scope = Scope(Project.objects.get(name="part").pk)
-    assert grade_ranges(scope) == dict(ranges_of_file(part))
-    assert {str(level): n for level, n in enumerate(relevance_counted(scope).counts)} == counts["relevance"]
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 @needs_real_file

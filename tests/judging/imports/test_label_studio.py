@@ -237,13 +237,3 @@ def test_published_judgments_come_to_the_same_in_both_forms(tmp_path: Path) -> N
     assert {name: exported[name] for name in plain} == plain
     assert judged("export") == judged("plain")
     assert exported["same_person_twice"] > 0
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(1800)
-@pytest.mark.skipif(not RAW.is_file(), reason=f"the published judgments are not at {RAW}")
-def test_all_published_judgments(tmp_path: Path) -> None:
-    exported, plain = import_both_formats(tmp_path, None)
-    assert {name: exported[name] for name in plain} == plain
-    assert (exported["judgments"], exported["dropped"], exported["people"]) == (227808, 2041, 21)
-    assert Pair.objects.filter(state="settled", relevance=2, batch__project__name="export").count() == 30056

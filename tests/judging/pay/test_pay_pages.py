@@ -216,16 +216,6 @@ class TestOwnHours:
         assert "24.50 SGD" in pages[0]
         assert "pilot" not in pages[0].lower()
 
-    def test_what_a_lead_pays_is_what_the_person_reads(self, client: Client, project: Project, person: User) -> None:
-        judged(project, person, local("2026-03-06T09:00", "Asia/Singapore"), 3600, pilot=True)
-        page = self.own(client, project, person)
-        assert "<dt>Grades given</dt><dd>3</dd>" in page
-        assert '<tfoot><tr><th scope="row">Total</th><td class="number">3</td>' in page
-        own = client.get(url("hours-csv", project), MARCH).content
-        client.force_login(lead(project))
-        assert client.get(url("pay-person-csv", project, 7), MARCH).content == own
-        assert [row["amount"] for row in table(client.get(url("pay-csv", project), MARCH))] == ["24.50"]
-
 
 class TestForecast:
     def test_it_begins_with_tvr_ranking_and_changing_one_value_leaves_the_others_unrounded(
@@ -244,12 +234,6 @@ class TestForecast:
         assert "<dt>Judgments</dt><dd>227,808</dd></div> <div><dt>Hours</dt><dd>1202.32</dd>" in without_exam
         other = words(leading.get(url("forecast", project), {**fields, "second": "47.2"}))
         assert TVR_RANKING not in other
-
-    def test_values_of_an_address_are_taken_as_they_are(self, leading: Client, project: Project) -> None:
-        """3,281 * 1.471 * 20 * (2 + 2 * 0.181) = 227,997."""
-        values = {"queries": 3281, "pairs": 20, "second": 47.1, "escalated": 18.1, "seconds": 19, "gold": 0}
-        more = {"annotators": 23, "exam_pairs": 0, "rate": 14, "currency": "SGD"}
-        assert "227,997" in words(leading.get(url("forecast", project), {**values, **more}))
 
     def test_what_is_measured_here_is_computed_with_in_full(
         self, leading: Client, project: Project, person: User

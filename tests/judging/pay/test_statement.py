@@ -143,21 +143,6 @@ def test_days_of_23_and_25_hours_hold_all_that_was_given_on_them(day: date, hour
     assert statement(project, day + timedelta(days=1), day + timedelta(days=7), zone=BERLIN).time.total == 0
 
 
-def test_the_parts_of_a_period_add_up_to_it() -> None:
-    zone = "America/St_Johns"  # half an hour off, with summer time from 8 March
-    project = project_in(zone)
-    person = annotator(project)
-    for hour in range(0, 31 * 24, 37):
-        judged(project, person, local("2026-03-01T00:00", zone) + timedelta(hours=hour), 1 + hour % 7)
-    whole = statement(project, zone=zone)
-    assert whole.judgments == 21
-    for last_day in (1, 7, 8, 30):
-        parts = [(MARCH[0], date(2026, 3, last_day)), (date(2026, 3, last_day + 1), MARCH[1])]
-        results = [statement(project, *part, zone=zone) for part in parts]
-        assert sum(part.time.total for part in results) == whole.time.total
-        assert sum(part.judgments for part in results) == whole.judgments
-
-
 def test_rates_of_the_person_go_before_those_of_the_policy() -> None:
     project = project_in(pay_cap_s=3600)
     person, other = annotator(project), annotator(project)

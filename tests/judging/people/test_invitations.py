@@ -176,16 +176,6 @@ class TestMailed:
         assert invitation_find(secret=secret_in(message.body)) == invitation
         assert invitation.identity is not None and invitation.identity.user is None
 
-    def test_again_when_it_is_requested_again(self, project: Project, messages: Messages) -> None:
-        with messages():
-            invitation, _ = invite(project, email=ADDRESS)
-        with messages():
-            invitation_renew(invitation=invitation, actor=lead(project), mail=True)
-        first, second = (secret_in(message.body) for message in mail.outbox)
-        assert invitation_find(secret=second) == invitation
-        with pytest.raises(InvitationUnknown):
-            invitation_find(secret=first)
-
     def test_a_killed_worker_leaves_it_waiting_for_the_sweep(
         self, project: Project, messages: Messages, monkeypatch: pytest.MonkeyPatch
     ) -> None:

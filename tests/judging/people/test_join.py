@@ -80,18 +80,11 @@ class TestInvitation:
     @pytest.mark.parametrize(
         ("change", "message"),
         [
-            ({"username": ""}, "This field is required"),
-            ({"username": "two words"}, "Enter a valid username"),
             ({"username": "nul\0l"}, "Null characters are not allowed"),
-            ({"username": "x" * 151}, "at most 150 characters"),
             ({"username": "Taken"}, "This user name is taken"),
-            ({"name": "nul\0l"}, "Null characters are not allowed"),
-            ({"email": "nowhere"}, "Enter a valid email address"),
             ({"email": "Taken@Example.org"}, "belongs to another account"),
             ({"again": "quite another one"}, "The two passwords differ"),
             ({"password": "short", "again": "short"}, "too short"),
-            ({"password": "password123", "again": "password123"}, "too common"),
-            ({"username": "longername1", "password": "longername1", "again": "longername1"}, "too similar"),
         ],
     )
     def test_a_form_to_look_at_again(self, client: Client, link: str, change: dict[str, str], message: str) -> None:

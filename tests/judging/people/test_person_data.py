@@ -193,7 +193,7 @@ class TestForgetting:
         assert (member.number, member.status) == (number, Membership.Status.LEFT)
         assert person.judgments.count() == 2  # type: ignore[attr-defined]
         forgotten = User.objects.get(pk=person.pk)
-        assert not forgotten.is_active
+        assert not forgotten.is_active and not forgotten.has_usable_password()
         person_forget(user=forgotten, actor=None, reason="Again.")
         assert User.objects.get(pk=person.pk).username == forgotten.username
         event = AuditEvent.objects.get(action="identity.erase")

@@ -4,12 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from accounts.models import AccessToken, Membership, User
-from accounts.services.credentials import token_create
-from accounts.services.identities import identity_set
+from accounts.models import Membership, User
 from accounts.services.members import status_change
 from core.exceptions import NotPossible
-from core.models import AuditEvent
 from judging.exceptions import NotPossibleNow
 from judging.models import Judgment
 from judging.people.services import (
@@ -81,27 +78,6 @@ def test_a_leads_word_qualifies_with_its_reason(chief: User, member: Membership)
 
 
 class TestErased:
-    def test_name_account_and_tokens_go_number_and_grades_stay(self, member: Membership, chief: User) -> None:
-        user = member.user
-        user.set_password("a long password")
-        user.save()
-        identity_set(user=user, name="Some Body", email="some@example.org")
-        token_create(user=user, name="laptop")
-        batch = BatchFactory(query__project=member.project)
-        judgment = JudgmentFactory(assignment=AssignmentFactory(batch=batch, annotator=user))
-        name = user.username
-        annotator_erase(membership=member, actor=chief)
-        former_member = now(member)
-        annotator_erase(membership=former_member, actor=chief)  # once more changes nothing
-        assert (former_member.number, former_member.status) == (member.number, "left")
-        assert not hasattr(User.objects.get(pk=user.pk), "identity")
-        assert name not in former_member.user.username
-        assert not former_member.user.is_active and not former_member.user.has_usable_password()
-        assert not AccessToken.objects.exists()
-        assert Judgment.objects.get(pk=judgment.pk).annotator == user
-        event = AuditEvent.objects.get(action="identity.erase")
-        assert (event.actor, event.project, event.subject) == (chief, member.project, user.uuid)
-
     def test_nobody_comes_back_as_them(self, member: Membership, chief: User) -> None:
         other = MembershipFactory(user=member.user)
         MembershipFactory(project=other.project, user=chief, role="lead")

@@ -2,10 +2,8 @@
 
 import csv
 import re
-from io import BytesIO
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
 
 import pytest
 from django.test import Client
@@ -13,7 +11,7 @@ from django.test import Client
 from accounts.models import Project
 from annotation.models import ProjectCorpus
 from core.models import AuditEvent, Job
-from judging.models import Batch, Release
+from judging.models import Batch
 from judging.work.services.batches import batch_advance
 from tests.conftest import Messages
 from tests.factories import BatchFactory, CandidateFactory, CaptionFactory, MomentFactory, QueryFactory
@@ -141,21 +139,3 @@ def test_grades_of_a_batch_by_number_and_the_whole_history(lead_client: Client, 
     assert "round 2" in page
     number = assignment.annotator.memberships.get().number
     assert f'<span class="hint">{number}</span>' in page
-
-
-def test_a_release_and_its_download(lead_client: Client, project: Project, messages: Messages, encoder: object) -> None:
-    batch = finished_batch(project)
-    for pair in batch.pairs.all():
-        CaptionFactory(moment=pair.candidate.moment)
-    lead_client.post(url("batch-review", batch), {"decision": "close"})
-    with messages():
-        answer = lead_client.post(url("release-create", project))
-    assert answer.headers["Location"] == url("releases", project)
-    release = Release.objects.get()
-    Release.objects.create(project=project, version=2)
-    page = lead_client.get(url("releases", project)).content.decode()
-    assert url("release-download", release) in page and "Preparing the files" in page
-    file = lead_client.get(url("release-download", release))
-    assert file.headers["Content-Disposition"] == 'attachment; filename="momentjudge-release-1.zip"'
-    with ZipFile(BytesIO(b"".join(file.streaming_content))) as archive:  # type: ignore[attr-defined]
-        assert "val.json" in archive.namelist()

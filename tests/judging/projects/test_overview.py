@@ -117,16 +117,6 @@ def test_jobs_that_run_or_failed_and_were_not_done_since(lead_client: Client, pr
 
 
 class TestForecast:
-    def test_at_the_present_pace(self, lead_client: Client, project: Project) -> None:
-        BatchFactory(query__project=project, pairs=2)
-        add_judgments(project, 7)
-        add_judgments(project, 7, days_ago=6)
-        finish = overview_of(project).finish
-        # 4 grades of the open pairs and, as in the paper, 0.72 more of them and 2.22 of 0.47 second batches
-        assert (finish.per_day, finish.judgments) == (2, 7)
-        assert finish.day == timezone.now().date() + timedelta(days=4)
-        assert finish.day.strftime("%b %Y") in lead_client.get(url("overview", project)).content.decode()
-
     def test_grades_of_the_present_round_are_subtracted(self, project: Project) -> None:
         batch = BatchFactory(query__project=project, pairs=2)
         before = overview_of(project).finish.judgments

@@ -17,13 +17,8 @@ from judging.guidelines.selectors import guideline_in_force, policy_in_force
 from judging.guidelines.services import guideline_publish, policy_publish
 from judging.guidelines.texts import BODY, LEVELS
 from judging.projects import services
-from judging.releases.services import release_create
-from models_runner.leaderboard.services.releases import READY_RELEASES
-from models_runner.models import Run
-from moment_retrieval.metrics.leaderboard import COLUMNS
 from tests.conftest import Messages
 from tests.factories import CaptionFactory, MomentFactory, ProjectFactory, UserFactory, lead
-from tests.judging.scenario import HandMade
 
 pytestmark = pytest.mark.django_db
 SIZES = {"val": 1, "test": 2}
@@ -149,17 +144,3 @@ def test_a_missing_model_is_reported_before_and_during(corpus: Corpus) -> None:
     job = Job.objects.get()
     assert job.state == "failed"
     assert job.error.startswith("No model of this name can be used. Name one on the Hugging Face hub,")
-
-
-@pytest.mark.usefixtures("encoder")
-def test_a_run_that_a_killed_worker_left_is_made_again(messages: Messages) -> None:
-    scenario, later = HandMade(), timezone.now() + timedelta(minutes=5)
-    with messages():
-        release_create(project=scenario.project, actor=None)
-    run = Run.objects.get(split="val")
-    run.scorings.all().delete()
-    Run.objects.filter(pk=run.pk).update(state=Run.State.RUNNING)
-    with messages():
-        READY_RELEASES.sweep(later)
-    run.refresh_from_db()
-    assert (run.state, run.scorings.get().scores.count()) == ("scored", len(COLUMNS))

@@ -12,7 +12,6 @@ from django.utils import timezone
 from accounts.models import Project
 from judging.guidelines.services import policy_publish
 from judging.models import ExamAttempt, KnownPair
-from judging.qualification.services.reports import attempt_report
 from tests.conftest import Messages
 from tests.factories import GIF, BatchFactory, ProjectFactory, annotator
 from tests.judging.exams import (
@@ -25,14 +24,12 @@ from tests.judging.exams import (
     opposite,
     pairs_in_order,
     regrade,
-    right,
     sit,
     sit_all,
     start,
     status_of,
     tutorial,
 )
-from tests.judging.settings import screening_question
 from tests.judging.views.acts import HEADERS, HTMX, KEY, url
 
 pytestmark = pytest.mark.django_db
@@ -145,17 +142,6 @@ def test_the_tutorial_gives_feedback_at_once_and_leads_on(client: Client, projec
     assert list(attempt.grades.values_list("grade", flat=True)) == [1, 0]
 
 
-def test_later_people_learn_their_result_once_it_is_computed(client: Client, project: Project) -> None:
-    later_exam([TRUTHS, TRUTHS], queries=2, project=project)
-    attempt = sit(examinee(project), project, right)
-    client.force_login(attempt.annotator)
-    assert "being computed" in page(client, "attempt", attempt)
-    assert "being computed" in page(client, "desk", project)
-    attempt_report(exam_attempt_id=attempt.pk)
-    assert "You have passed" in page(client, "attempt", attempt)
-    assert "Quadratic kappa 1.00 reaches 0.40" in page(client, "attempt", attempt)
-
-
 def test_a_form_that_cannot_be_read_is_422_and_a_stale_one_409(client: Client, project: Project) -> None:
     cohort_exam(project)
     attempt = start(examinee(project), project)
@@ -195,16 +181,6 @@ def test_clips_are_watched_by_whose_attempt_it_is_and_those_of_the_tutorial_by_m
 
 
 class TestDesk:
-    def test_a_newcomer_reads_the_guideline_first_or_does_the_test(self, client: Client, project: Project) -> None:
-        user = newcomer(project)
-        client.force_login(user)
-        assert "Read the guideline" in page(client, "desk", project)
-        assert status_of(user) == "training"  # there is no test in this project
-        screening_question(project)
-        policy_publish(project=project, actor=None, screening_questions=1, screening_passing=1, screening_is_open=True)
-        client.force_login(newcomer(project))
-        assert "First a short test" in page(client, "desk", project)
-
     def test_the_judging_is_for_the_qualified(self, client: Client, project: Project) -> None:
         BatchFactory(query__project=project)
         words = {"suspended": "suspended your work", "left": "You have left", "exam": "No exam is open now"}

@@ -3,7 +3,6 @@
 import random
 from collections import Counter
 from decimal import Decimal
-from itertools import combinations, product
 from statistics import fmean
 
 import pytest
@@ -87,23 +86,6 @@ def test_queries_with_scarce_levels_come_first() -> None:
     assert spread(selection, pairs) == [5, 5, 5, 5, 5]
 
 
-def test_a_draw_is_as_even_as_can_be_in_small() -> None:
-    """Against every possible draw of two queries and two pairs of each."""
-    worse = 0
-    for seed in range(40):
-        pairs = known_pairs(4, 4, seed=seed)
-        of_query = {query: [pair for pair, of, _ in pairs if of == query] for query in range(4)}
-        best = min(
-            unevenness(spread([*one, *other], pairs))
-            for first, second in combinations(range(4), 2)
-            for one, other in product(combinations(of_query[first], 2), combinations(of_query[second], 2))
-        )
-        selection = draw_even(pairs, queries=2, per_query=2, seed=seed)
-        assert isinstance(selection, list)
-        worse += unevenness(spread(selection, pairs)) > best
-    assert worse <= 2
-
-
 @settings(max_examples=80)
 @given(known_truths, st.integers(1, 4), st.integers(1, 5), st.integers(0, 99), st.data())
 def test_no_more_shown_pairs_are_drawn_than_it_takes(
@@ -125,17 +107,6 @@ def test_no_more_shown_pairs_are_drawn_than_it_takes(
         max(0, per_query - fresh[query]) for query in pairs_per_query if pairs_per_query[query] >= per_query
     )
     assert len(shown_pairs.intersection(selection)) == sum(lacking[:queries])
-
-
-def test_a_draw_of_fresh_pairs_is_as_even_as_one_without_the_others() -> None:
-    pairs = known_pairs(30, 20, seed=4)
-    shown_pairs = {pair for pair, query, _ in pairs if query < 15}
-    fresh = [row for row in pairs if row[0] not in shown_pairs]
-    selection = draw_even(pairs, queries=10, per_query=10, seed=2, shown_before=shown_pairs)
-    alone = draw_even(fresh, queries=10, per_query=10, seed=2)
-    assert isinstance(selection, list) and isinstance(alone, list)
-    assert shown_pairs.isdisjoint(selection)
-    assert unevenness(spread(selection, pairs)) <= 1.02 * unevenness(spread(alone, pairs))
 
 
 @pytest.mark.parametrize(

@@ -5,41 +5,42 @@ from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from itertools import combinations, pairwise
-from math import ceil, comb, sqrt
+from math import ceil, sqrt
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from judging.models import Pair
 from judging.qualification.rules.passing import (
     LEVELS,
-    MOST,
     NOISE,
-    OUGHT_TO_FAIL,
     PUBLISHED,
-    Chance,
     Grader,
     PassRule,
     Truths,
     lows,
     noisy,
     passes,
-    passing_share,
     power,
     rule_met,
     truths_drawn,
     truths_of,
-    zero_and_random,
 )
 from judging.qualification.rules.reports import later_exam_report
 from judging.qualification.rules.truth import LEAST_T, levels_distinguished
+from judging.qualification.selectors import exams as power_selectors
+from judging.qualification.selectors.exams import exam_power
 from judging.quality.rules.agreement import Weights, kappas, table_of
+from tests.conftest import Messages
+from tests.factories import BatchFactory
+from tests.judging.exams import failed, later_exam
 
 QUADRATIC = Weights.QUADRATIC
 KAPPA_ALONE = PassRule(QUADRATIC, 0.4)
 DEFAULT = PassRule(QUADRATIC, 0.4, bias=0.6, levels=3)  # of a new project
-PAPER = truths_drawn(PUBLISHED, pairs=100, draws=16, seed=5)
 PUBLISHED_PAIRS = truths_drawn(PUBLISHED, pairs=100, draws=64, seed=20240709)
 GRADE = st.integers(0, 4)
 HALVES = st.sampled_from([Decimal(half) / 2 for half in range(9)])
@@ -165,40 +166,6 @@ def test_two_pairs_by_hand() -> None:
     assert once.within == pytest.approx(1 - (1 - once.once) ** 2)
 
 
-def test_right_grades_by_chance_are_binomial() -> None:
-    """Ten pairs, five of 0 and five of 4; who gives 0 and 4 alone by a coin reaches kappa 0.6 with eight right."""
-    chances = np.zeros((LEVELS, LEVELS))
-    chances[[0, 4], :] = 0.5
-    share = passing_share(chances, (Truths((5, 0, 0, 0, 5), 20.0),), PassRule(Weights.UNWEIGHTED, 0.6), seed=3)
-    tables = [(zeros, fours) for zeros in range(6) for fours in range(6)]
-    exact = sum(
-        comb(5, right) * comb(5, other) / 2**10 for right, other in tables if table_kappa(right, other) >= 0.6 - 1e-9
-    )
-    assert share == pytest.approx(exact, abs=4 * sqrt(exact * (1 - exact) / 4000))
-
-
-def table_kappa(right: int, other: int) -> float:
-    """Unweighted, of five 0 with ``right`` of them right and five 4 with ``other``; truth is even: chance is 1/2."""
-    return ((right + other) / 10 - 0.5) / 0.5
-
-
-def test_a_short_exam_by_kappa_alone_is_passed_by_who_cannot_grade() -> None:
-    """Four queries of five pairs: who tells 0 from the rest passes in about 80 % and within two attempts in 96 %."""
-    guesses_the_rest = passing_share(zero_and_random(), even(20), KAPPA_ALONE, seed=0)
-    assert [1 - (1 - guesses_the_rest) ** n for n in (1, 2)] == pytest.approx([0.8, 0.96], abs=0.03)
-    chances = power(even(20), KAPPA_ALONE, attempts=1)
-    assert (chances[Grader.SHIFTED], chances[Grader.CONSTANT]) == (Chance(1, 1), Chance(0, 0))
-    assert power(even(20), KAPPA_ALONE, attempts=3)[Grader.RANDOM].within == pytest.approx(0.106, abs=0.01)
-
-
-@pytest.mark.parametrize("exam_truths", [even(100), PAPER], ids=["even", "published"])
-def test_the_default_rule_stops_all_four_at_ten_by_ten(exam_truths: tuple[Truths, ...]) -> None:
-    chances = power(exam_truths, DEFAULT, attempts=2)
-    assert all(chances[grader].within <= MOST for grader in OUGHT_TO_FAIL), chances
-    assert chances[Grader.HONEST].once > 0.85
-    assert chances[Grader.HONEST].within > 0.98
-
-
 # docs/leads.md: chances in percent to pass one attempt and within two, of who ought to fail and of the honest one.
 LOW, BIAS = PassRule(QUADRATIC, 0.4, kappa_low=0.2), PassRule(QUADRATIC, 0.4, bias=0.6)
 TWO_LEVELS, FOUR_LEVELS = replace(BIAS, levels=2), replace(BIAS, levels=4)
@@ -244,3 +211,31 @@ def test_chances_repeat_themselves() -> None:
     first = power(even(20), DEFAULT, attempts=2)
     power.cache_clear()
     assert power(even(20), DEFAULT, attempts=2) == first
+
+
+@pytest.mark.django_db
+class TestPower:
+    RULE = PassRule(Weights.QUADRATIC, 0.4)
+
+    def test_a_later_exam_is_simulated_on_the_pairs_it_draws(self, messages: Messages) -> None:
+        project = later_exam([tuple(range(LEVELS))] * 4, queries=4).project
+        result = exam_power(project, kind="stored", queries=4, depth=5, rule=self.RULE, attempts=2)
+        assert result is not None
+        assert (result.truth, result.pairs, result.shown) == ("drawn", 20, 0)
+        assert result.chances == power((Truths((4, 4, 4, 4, 4), 40.0),) * 8, self.RULE, attempts=2)
+        assert result.too_easy == [Grader.RANDOM, Grader.TWO_LEVEL, Grader.SHIFTED]
+        failed(project, messages)
+        result = exam_power(project, kind="stored", queries=4, depth=5, rule=self.RULE, attempts=2)
+        assert result is not None and result.shown == 20
+        assert exam_power(project, kind="stored", queries=5, depth=5, rule=self.RULE, attempts=2) is None
+
+    def test_a_first_cohort_is_simulated_on_published_relevance_or_on_that_of_the_settled_pairs(self) -> None:
+        batch = BatchFactory(pairs=20)
+        batch.pairs.update(state="settled", relevance=0)
+        Pair.objects.filter(pk__in=list(batch.pairs.values_list("pk", flat=True)[:10])).update(relevance=4)
+        for fewest, truth in ((21, "published"), (20, "settled")):
+            with patch.object(power_selectors, "FEWEST_SETTLED", fewest):
+                result = exam_power(batch.project, kind="cohort", queries=10, depth=10, rule=self.RULE, attempts=2)
+            assert result is not None and (result.truth, result.pairs) == (truth, 100)
+        shares = truths_drawn((10, 0, 0, 0, 10), pairs=100, draws=power_selectors.IMAGINED, seed=power_selectors.SEED)
+        assert result is not None and result.chances == power(shares, self.RULE, attempts=2)

@@ -3,7 +3,6 @@
 import random
 from decimal import Decimal
 from statistics import median
-from unittest.mock import patch
 
 import pytest
 
@@ -14,33 +13,26 @@ from core.exceptions import NotPossible
 from core.models import AuditEvent
 from judging.exceptions import AttemptOver, NotPossibleNow, TooFewPairs, Unfinished
 from judging.guidelines.services import policy_publish
-from judging.models import Exam, ExamAttempt, KnownPair, Pair
-from judging.qualification.rules.passing import Grader, PassRule, Truths, power, truths_drawn
+from judging.models import Exam, ExamAttempt, KnownPair
 from judging.qualification.rules.truth import Distance
-from judging.qualification.selectors import exams as power_selectors
 from judging.qualification.selectors.exam_attempts import onboarding_facts
 from judging.qualification.selectors.exams import (
     exam_anchor_rows,
     exam_pairs,
-    exam_power,
     known_pairs_in_stock,
-    known_pairs_shown,
 )
 from judging.qualification.services.exam_attempts import missed_exam_count
 from judging.qualification.services.exams import EXAMS, exam_close, exam_create, exam_prepare, known_pair_anchor
 from judging.qualification.services.reports import exam_report
-from judging.quality.rules.agreement import Weights
 from tests.conftest import Messages
 from tests.factories import (
     MINUTES,
     NOW,
-    BatchFactory,
     CaptionFactory,
     MomentFactory,
     ProjectFactory,
     QueryFactory,
     UserFactory,
-    annotator,
     lead,
 )
 from tests.judging.exams import (
@@ -349,20 +341,6 @@ class TestTruthRule:
                 regrade(attempt)
         return exam
 
-    @pytest.mark.parametrize(
-        ("others", "seed", "results"),
-        [
-            (2, 1, [None] * 4),
-            (3, 2, [False, False, None, None, None]),  # nobody fails by them
-            (4, 3, [False, False, True, True, True, True]),
-        ],
-    )
-    def test_two_who_collude_fail_where_the_others_are_a_majority(
-        self, messages: Messages, others: int, seed: int, results: list[bool | None]
-    ) -> None:
-        exam = self.colluded(others, seed, messages)
-        assert list(exam.attempts.order_by("pk").values_list("passed", flat=True)) == results
-
     def test_two_who_collude_beside_one_get_no_result_and_can_sit_another_exam(self, messages: Messages) -> None:
         exam = self.colluded(1, 1, messages)
         for attempt in exam.attempts.all():
@@ -415,94 +393,6 @@ class TestTruthRule:
             near.annotator.memberships.get().number: Distance(4, 0, 0.5),
         }
         assert [distance.is_far for distance in rows.values()] == [True, False]
-
-
-class TestAnchors:
-    def test_given_changed_and_taken_back_until_somebody_hands_in(self) -> None:
-        exam = cohort_exam(queries=1, depth=2)
-        boss = lead(exam.project)
-        known_pair = exam.known_pairs.earliest("pk")
-        for grade in (2, 2, 3, None):
-            assert known_pair_anchor(pair=known_pair, actor=boss, grade=grade).anchor == grade
-        actions = AuditEvent.objects.filter(action__startswith="known_pair.anchor").order_by("pk")
-        assert [(event.action, event.data) for event in actions] == [
-            ("known_pair.anchor", {"grade": 2}),
-            ("known_pair.anchor", {"grade": 3, "was": "2"}),
-            ("known_pair.anchor_remove", {"was": "3"}),
-        ]
-        begun = examinee(exam.project)
-        give(begun, pairs_in_order(start(begun, exam.project))[0], 4)
-        known_pair_anchor(pair=known_pair, actor=boss, grade=1)
-        sit_all(exam, [2, 2])
-        assert known_pairs_shown(project_id=exam.project_id) == set()  # a truth that is not revealed yet
-        later = closed_exam(ProjectFactory(), [(2,)]).known_pairs.get()
-        for pair, words in ((known_pair, "Somebody has handed in"), (later, "first cohort that is open")):
-            with pytest.raises(NotPossibleNow, match=words):
-                known_pair_anchor(pair=pair, actor=boss, grade=2)
-        with pytest.raises(ValueError):
-            known_pair_anchor(pair=later, actor=boss, grade=5)
-
-
-class TestShownBefore:
-    """A failed account is told truths; who comes back under another name is asked other pairs, as far as there are."""
-
-    def failed(self, project: Project, messages: Messages) -> ExamAttempt:
-        with messages():
-            attempt = sit(examinee(project), project, opposite)
-            regrade(attempt)
-        attempt.refresh_from_db()
-        assert attempt.passed is False
-        return attempt
-
-    def test_pairs_never_shown_are_drawn_first(self, messages: Messages) -> None:
-        project = later_exam([TRUTHS] * 5, queries=2).project
-        first = self.failed(project, messages)
-        assert first.shown_before == 0
-        shown_ids = known_pairs_shown(project_id=project.pk)
-        assert shown_ids == {known_pair.pk for known_pair in pairs_in_order(first)}, (
-            "a grade that was no more than one off is told, too"
-        )
-        for _ in range(5):
-            again = start(examinee(project), project)
-            assert shown_ids.isdisjoint(again.known_ids)
-            assert again.shown_before == 0
-        assert known_pairs_shown(project_id=ProjectFactory().pk) == set()
-        self.failed(project, messages)
-        assert start(examinee(project), project).shown_before == 5  # of one query nothing was shown, of the other all
-
-    def test_a_warm_up_shows_every_truth(self) -> None:
-        project = ProjectFactory()
-        exam = closed_exam(project, [TRUTHS])
-        policy_publish(project=project, actor=None, warm_up=True)
-        sit(annotator(project), project, right, purpose="warm-up")
-        assert known_pairs_shown(project_id=project.pk) == set(exam.known_pairs.values_list("pk", flat=True))
-
-
-class TestPower:
-    RULE = PassRule(Weights.QUADRATIC, 0.4)
-
-    def test_a_later_exam_is_simulated_on_the_pairs_it_draws(self, messages: Messages) -> None:
-        project = later_exam([TRUTHS] * 4, queries=4).project
-        result = exam_power(project, kind="stored", queries=4, depth=5, rule=self.RULE, attempts=2)
-        assert result is not None
-        assert (result.truth, result.pairs, result.shown) == ("drawn", 20, 0)
-        assert result.chances == power((Truths((4, 4, 4, 4, 4), 40.0),) * 8, self.RULE, attempts=2)
-        assert result.too_easy == [Grader.RANDOM, Grader.TWO_LEVEL, Grader.SHIFTED]
-        TestShownBefore().failed(project, messages)
-        result = exam_power(project, kind="stored", queries=4, depth=5, rule=self.RULE, attempts=2)
-        assert result is not None and result.shown == 20
-        assert exam_power(project, kind="stored", queries=5, depth=5, rule=self.RULE, attempts=2) is None
-
-    def test_a_first_cohort_is_simulated_on_published_relevance_or_on_that_of_the_settled_pairs(self) -> None:
-        batch = BatchFactory(pairs=20)
-        batch.pairs.update(state="settled", relevance=0)
-        Pair.objects.filter(pk__in=list(batch.pairs.values_list("pk", flat=True)[:10])).update(relevance=4)
-        for fewest, truth in ((21, "published"), (20, "settled")):
-            with patch.object(power_selectors, "FEWEST_SETTLED", fewest):
-                result = exam_power(batch.project, kind="cohort", queries=10, depth=10, rule=self.RULE, attempts=2)
-            assert result is not None and (result.truth, result.pairs) == (truth, 100)
-        shares = truths_drawn((10, 0, 0, 0, 10), pairs=100, draws=power_selectors.IMAGINED, seed=power_selectors.SEED)
-        assert result is not None and result.chances == power(shares, self.RULE, attempts=2)
 
 
 class TestResult:
@@ -565,17 +455,6 @@ class TestResult:
         assert attempt.report["pairwise"] is None
         exam.refresh_from_db()
         assert (exam.state, exam.report["n"]) == ("open", 1)
-
-    def test_the_same_grade_everywhere_has_no_kappa_and_does_not_pass(self, messages: Messages) -> None:
-        project = later_exam([(2, 2, 2, 2, 2)]).project
-        policy_publish(project=project, actor=None, exam_kappa=-1)
-        user = examinee(project)
-        with messages():
-            attempt = sit(user, project, lambda known_pair: 2)
-        attempt.refresh_from_db()
-        assert attempt.report["kappas"]["quadratic"]["value"] is None
-        assert (attempt.passed, status_of(user)) == (False, "exam")
-        assert "cannot be computed" in attempt.report["why"]
 
     @pytest.mark.parametrize(
         ("queries", "error", "words"),

@@ -7,14 +7,18 @@ import pytest
 
 from accounts.models import Project, User
 from core.models import AuditEvent
+from judging.exceptions import NotPossibleNow
+from judging.guidelines.services import policy_publish
 from judging.models import Exam, KnownPair, Pair
-from judging.qualification.selectors.exams import known_pairs_unseen
+from judging.qualification.selectors.exams import known_pairs_shown, known_pairs_unseen
 from judging.qualification.services.exams import (
+    known_pair_anchor,
     known_pair_explain,
     known_pair_retire,
     known_pairs_enter,
     known_pairs_sweep,
 )
+from tests.conftest import Messages
 from tests.factories import (
     MINUTES,
     NOW,
@@ -27,10 +31,25 @@ from tests.factories import (
     annotator,
     lead,
 )
-from tests.judging.exams import closed_exam, cohort_exam, examinee, pairs_add, start, tutorial
+from tests.judging.exams import (
+    closed_exam,
+    cohort_exam,
+    examinee,
+    failed,
+    give,
+    later_exam,
+    pairs_add,
+    pairs_in_order,
+    right,
+    sit,
+    sit_all,
+    start,
+    tutorial,
+)
 from tests.judging.play import judge_round, take
 
 pytestmark = pytest.mark.django_db
+TRUTHS = (0, 1, 2, 3, 4)
 
 
 def unseen(project: Project, user: User, **more: object) -> set[int]:
@@ -126,3 +145,56 @@ def test_what_was_explained_before_stays_in_the_audit(project: Project) -> None:
         known_pair_explain(pair=known_pair, actor=actor, explanation=words)
     event_data = AuditEvent.objects.filter(action="known_pair.explain").order_by("pk").values_list("data", flat=True)
     assert [(row["was"], row["becomes"]) for row in event_data] == [("", "First."), ("First.", "Second.")]
+
+
+class TestAnchors:
+    def test_given_changed_and_taken_back_until_somebody_hands_in(self) -> None:
+        exam = cohort_exam(queries=1, depth=2)
+        boss = lead(exam.project)
+        known_pair = exam.known_pairs.earliest("pk")
+        for grade in (2, 2, 3, None):
+            assert known_pair_anchor(pair=known_pair, actor=boss, grade=grade).anchor == grade
+        actions = AuditEvent.objects.filter(action__startswith="known_pair.anchor").order_by("pk")
+        assert [(event.action, event.data) for event in actions] == [
+            ("known_pair.anchor", {"grade": 2}),
+            ("known_pair.anchor", {"grade": 3, "was": "2"}),
+            ("known_pair.anchor_remove", {"was": "3"}),
+        ]
+        begun = examinee(exam.project)
+        give(begun, pairs_in_order(start(begun, exam.project))[0], 4)
+        known_pair_anchor(pair=known_pair, actor=boss, grade=1)
+        sit_all(exam, [2, 2])
+        assert known_pairs_shown(project_id=exam.project_id) == set()  # a truth that is not revealed yet
+        later = closed_exam(ProjectFactory(), [(2,)]).known_pairs.get()
+        for pair, words in ((known_pair, "Somebody has handed in"), (later, "first cohort that is open")):
+            with pytest.raises(NotPossibleNow, match=words):
+                known_pair_anchor(pair=pair, actor=boss, grade=2)
+        with pytest.raises(ValueError):
+            known_pair_anchor(pair=later, actor=boss, grade=5)
+
+
+class TestShownBefore:
+    """A failed account is told truths; who comes back under another name is asked other pairs, as far as there are."""
+
+    def test_pairs_never_shown_are_drawn_first(self, messages: Messages) -> None:
+        project = later_exam([TRUTHS] * 5, queries=2).project
+        first = failed(project, messages)
+        assert first.shown_before == 0
+        shown_ids = known_pairs_shown(project_id=project.pk)
+        assert shown_ids == {known_pair.pk for known_pair in pairs_in_order(first)}, (
+            "a grade that was no more than one off is told, too"
+        )
+        for _ in range(5):
+            again = start(examinee(project), project)
+            assert shown_ids.isdisjoint(again.known_ids)
+            assert again.shown_before == 0
+        assert known_pairs_shown(project_id=ProjectFactory().pk) == set()
+        failed(project, messages)
+        assert start(examinee(project), project).shown_before == 5  # of one query nothing was shown, of the other all
+
+    def test_a_warm_up_shows_every_truth(self) -> None:
+        project = ProjectFactory()
+        exam = closed_exam(project, [TRUTHS])
+        policy_publish(project=project, actor=None, warm_up=True)
+        sit(annotator(project), project, right, purpose="warm-up")
+        assert known_pairs_shown(project_id=project.pk) == set(exam.known_pairs.values_list("pk", flat=True))

@@ -5,7 +5,6 @@ import random
 import warnings
 from collections import Counter
 from collections.abc import Sequence
-from itertools import combinations
 
 import krippendorff
 import numpy as np
@@ -157,18 +156,6 @@ def test_interval_is_that_of_pairs_drawn_one_by_one() -> None:
     )
 
 
-def test_interval_surrounds_kappa_repeats_itself_and_narrows() -> None:
-    a, b = noisy(100, seed=1)
-    value = kappa(a, b, Weights.QUADRATIC)
-    interval = kappa_interval(a, b, Weights.QUADRATIC, seed=2)
-    more = kappa_interval(a * 9, b * 9, Weights.QUADRATIC, seed=2)
-    assert value and interval and more
-    assert interval.low < value < interval.high
-    assert more.high - more.low < 0.5 * (interval.high - interval.low)
-    assert interval == kappa_interval(a, b, Weights.QUADRATIC, seed=2)
-    assert interval != kappa_interval(a, b, Weights.QUADRATIC, seed=3)
-
-
 def test_resamples_without_kappa_are_left_out_and_counted() -> None:
     """One pair in twenty differs from the rest: a resample misses it with a chance of 0.95**20, 36 %."""
     a, b = [2] * 19 + [3], [2] * 19 + [3]
@@ -218,19 +205,6 @@ def test_pairwise_by_hand() -> None:
         5: (None, 0, 0),
     }
     assert cohort == (pytest.approx(0.5), 1, 2)
-
-
-@pytest.mark.parametrize("weights", Weights)
-def test_pairwise_means_equal_a_plain_count(weights: Weights) -> None:
-    grades = {person: dict(enumerate(noisy(40, seed=person)[1])) for person in range(5)}
-    by_annotator, cohort = mean_pairwise_kappa(grades, weights)
-    name = None if weights is Weights.UNWEIGHTED else weights.value
-    kappas_by_pair = {
-        pair: cohen_kappa_score(*([*grades[person].values()] for person in pair), labels=range(5), weights=name)
-        for pair in combinations(grades, 2)
-    }
-    assert cohort.value == pytest.approx(sum(kappas_by_pair.values()) / 10)
-    assert by_annotator[3].value == pytest.approx(sum(v for pair, v in kappas_by_pair.items() if 3 in pair) / 4)
 
 
 def test_fleiss_published_example() -> None:
@@ -286,16 +260,6 @@ def test_alpha_equals_the_package_with_gaps(ratings: list[list[int]]) -> None:
         level_of_measurement="ordinal",
     )
     assert alpha == pytest.approx(expected_alpha, abs=1e-12)
-
-
-def test_alpha_equals_the_package_on_a_table_of_people_and_items() -> None:
-    chance = np.random.default_rng(8)
-    truth = chance.integers(0, 5, 300)
-    table = np.clip(truth + chance.integers(-1, 2, (6, 300)), 0, 4).astype(float)
-    table[chance.random((6, 300)) < 0.4] = np.nan
-    ratings = [[int(grade) for grade in item if not np.isnan(grade)] for item in table.T]
-    expected_alpha = krippendorff.alpha(reliability_data=table, level_of_measurement="ordinal")
-    assert krippendorff_alpha(ratings) == pytest.approx(expected_alpha, abs=1e-12)
 
 
 def test_alpha_refuses_what_is_no_grade() -> None:

@@ -63,18 +63,6 @@ def test_progress_goes_through_every_step(project: Project, monkeypatch: pytest.
     assert release.step == Release.Step.PACKING
 
 
-def test_progress_within_a_step_is_written_once_a_second(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    release = release_create(project=project, actor=None)
-    times = iter([100.0, 100.9, 101.1, 101.1])
-    monkeypatch.setattr(jobs, "monotonic", lambda: next(times))
-    counts = []
-    progress = services._Progress(release)
-    for n_done in (1, 2, 3):
-        progress.report("judged", n_done, 9)
-        counts.append(Release.objects.get(pk=release.pk).done)
-    assert counts == [1, 1, 3]
-
-
 def test_a_failed_one_says_why_and_another_try_makes_it(
     project: Project, monkeypatch: pytest.MonkeyPatch, messages: Messages
 ) -> None:

@@ -66,12 +66,6 @@ class TestQueue:
         assert case_ids_on(more) == [str(batches[2].uuid)]
         assert f'name="after" value="{batches[2].uuid}"' in more.content.decode()
 
-    def test_behind_nothing_is_nothing(self, lead_client: Client, project: Project) -> None:
-        waiting(project)
-        for after in ("", "x", "00000000-0000-0000-0000-000000000000"):
-            more = lead_client.get(url("review-queue", project), {"after": after}, headers=HTMX)
-            assert (more.status_code, more.content.decode().strip()) == (200, "")
-
     def test_what_has_no_relevance_is_no_relevance_of_0(self, lead_client: Client, project: Project) -> None:
         batch = waiting(project, 0, pairs=1)
         PairFactory(batch=batch, candidate__rank=2, state="dropped", reason="no_consensus")
@@ -148,17 +142,6 @@ class TestDecision:
         assert case_ids_on(answer) == [str(behind.uuid)]
         assert f'name="after" value="{behind.uuid}"' in text
         assert '<b id="waiting" hx-swap-oob="true">2</b>' in text
-
-    def test_the_second_lead_reads_who_decided(self, lead_client: Client, project: Project) -> None:
-        batch, behind = waiting(project), waiting(project)
-        she = lead(project)
-        batch_review(batch=batch, extend=True, lead=she)
-        answer = decide(lead_client, batch, "extend", after=batch.uuid)
-        assert answer.status_code == 409
-        assert f"{she.username} extended this query a moment ago." in answer.content.decode()
-        assert url("review-undo", batch) not in answer.content.decode()
-        assert case_ids_on(answer) == [str(behind.uuid)]
-        assert BatchReview.objects.get().decided_by == she
 
     @pytest.mark.parametrize(
         ("decision", "status", "words"),
@@ -265,17 +248,6 @@ class TestMany:
         assert set(BatchReview.objects.values_list("batch", "decision")) == {(high.pk, "extend"), (low.pk, "close")}
         assert high.query.batches.filter(number=2).exists()
         assert AuditEvent.objects.filter(action__in=["batch.extend", "batch.close"]).count() == 2
-
-    def test_what_changed_meanwhile_is_reported(self, lead_client: Client, project: Project) -> None:
-        hers, changed = waiting(project, 1), waiting(project, 1)
-        she = lead(project)
-        batch_review(batch=hers, extend=False, lead=she)
-        Policy.objects.update(extend_from_mean=0.5)
-        form = {"case": [f"{hers.uuid}:close", f"{changed.uuid}:close"]}
-        text = lead_client.post(url("reviews-accept", project), form, follow=True).content.decode()
-        assert "0 extended, 0 closed." in text
-        assert f"Decided meanwhile: 1 by {she.username}." in text
-        assert "1 still wait: the rule suggests something else" in text
 
     def test_nothing_ticked_and_nothing_waits(self, lead_client: Client, project: Project) -> None:
         answer = lead_client.post(url("reviews-accept", project), {}, follow=True)

@@ -34,14 +34,6 @@ class TestDesk:
         client.force_login(annotator(batch.project))
         assert words in client.get(url("desk", batch.project)).content.decode()
 
-    def test_work_done(self, client: Client) -> None:
-        batch = BatchFactory()
-        person = annotator(batch.project)
-        judge(batch, [1, 1], person)
-        client.force_login(person)
-        page = client.get(url("desk", batch.project)).content.decode()
-        assert re.findall(r"<dd>(\d+)</dd>", page) == ["0", "1", "2"]
-
 
 class TestTake:
     def test_to_the_first_pair(self, client: Client) -> None:
@@ -86,12 +78,6 @@ class TestFinish:
         assert second.status_code == 409  # the batch that was just taken has no grade yet
         assert Assignment.objects.get(state="open").batch == other
 
-    def test_more_where_there_is_none(self, browser: Client, open_assignment: Assignment) -> None:
-        grade_all(browser, open_assignment)
-        answer = browser.post(url("assignment-finish", open_assignment.project), {"more": "yes"}, follow=True)
-        assert answer.redirect_chain == [(url("desk", open_assignment.project), 302)]
-        assert "Nothing is waiting for you right now" in answer.content.decode()
-
     def test_a_pair_is_missing(self, browser: Client, open_assignment: Assignment) -> None:
         first, second, _ = pairs_in_order(open_assignment)
         grade(browser, open_assignment, first, 1)
@@ -103,14 +89,6 @@ class TestFinish:
             assert message in answer.content.decode()
             grade(browser, open_assignment, second, 1)
         assert Assignment.objects.get().state == "open"
-
-    def test_a_second_press_and_time_run_out(self, browser: Client, open_assignment: Assignment) -> None:
-        grade_all(browser, open_assignment)
-        lapse(open_assignment)
-        assert browser.post(url("assignment-finish", open_assignment.project)).status_code == 409
-        end(open_assignment)
-        answer = browser.post(url("assignment-finish", open_assignment.project))
-        assert answer.headers["Location"] == url("desk", open_assignment.project)
 
 
 def test_giving_back(browser: Client, open_assignment: Assignment) -> None:

@@ -19,13 +19,16 @@ from tests.judging.views.acts import (
     PAGE,
     REPLACE_URL,
     at,
+    body_of,
     end,
     form,
     grade,
     grade_all,
     graded,
+    headers_of,
     key,
     keys_in,
+    rows,
     take,
     url,
 )
@@ -191,3 +194,43 @@ class TestFlag:
             answer = browser.post(url("flag-withdraw", first))
             assert (answer.status_code, answer.headers["Location"]) == (302, url("pair", first))
         assert Flag.objects.get().withdrawn_at is not None
+
+
+@pytest.mark.parametrize("mode", HEADERS)
+def test_a_form_sent_again_is_answered_as_the_first_time(
+    browser: Client, open_assignment: Assignment, mode: str
+) -> None:
+    first, pair, _ = pairs_in_order(open_assignment)
+    grade(browser, open_assignment, first, 1)
+    grade(browser, open_assignment, pair, 3)
+    data = form(open_assignment, pair, 4, comment="once")
+    headers = at(url("pair-next", open_assignment.project)) if mode == "htmx" else {}
+    answer = browser.post(url("judgment-create", pair), data, headers=headers)
+    before = rows()
+    again = browser.post(url("judgment-create", pair), data, headers=headers)
+    assert (again.status_code, body_of(again), headers_of(again)) == (
+        *(answer.status_code, body_of(answer), headers_of(answer)),
+    )
+    assert rows() == before
+
+
+@pytest.mark.parametrize("mode", HEADERS)
+def test_of_two_tabs_one_sees_what_the_other_gave(browser: Client, open_assignment: Assignment, mode: str) -> None:
+    pair = pairs_in_order(open_assignment)[0]
+    grade(browser, open_assignment, pair, 1)
+    both = key(open_assignment, pair)
+    for value in (2, 3):
+        grade(browser, open_assignment, pair, value)
+    before = rows()
+    headers = at(url("pair-next", open_assignment.project)) if mode == "htmx" else {}
+    answer = browser.post(url("judgment-create", pair), {"key": both, "grade": 0}, headers=headers)
+    body = answer.content.decode()
+    assert answer.status_code == 409
+    assert "This form was used already: your grade for this pair is 3." in body
+    assert graded(answer) == ["3"]
+    assert (PAGE in body) == (mode == "plain") == (answer.headers.get(REPLACE_URL) != url("pair", pair))
+    assert rows() == before
+    fresh = keys_in(body)
+    assert fresh == [str(key(open_assignment, pair))] != [str(both)]
+    assert browser.post(url("judgment-create", pair), {"key": fresh[0], "grade": 0}).status_code == 302
+    assert Judgment.objects.get().grade == 0
