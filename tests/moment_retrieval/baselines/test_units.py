@@ -46,6 +46,18 @@ def test_video_contrasts_are_the_published_ones() -> None:
     torch.testing.assert_close(masked.mean(), unit("milnce_rvmr_mean"))
 
 
+@needs_parity
+def test_the_contrast_of_all_positives_with_a_hard_negative_is_the_published_one() -> None:
+    """No run used it: our denominator, with the other positives and the hard negative beside it."""
+    scores, positives = unit("scores"), unit("pos_mask").bool()
+    others = positives & ~diagonal(6, scores.device)
+    right = [scores.masked_fill(~others, -torch.inf), scores.T.masked_fill(~others.T, -torch.inf)]
+    ours = masked_video_contrast(scores, positives) + scores.diagonal()
+    every = torch.cat([*right, ours[:, None], unit("hard_neg_scores")[:, None]], dim=1).logsumexp(1)
+    loss = every - torch.cat([*right, scores.diagonal()[:, None]], dim=1).logsumexp(1)
+    torch.testing.assert_close(loss, unit("milnce_rvmr_hardneg_multipos_per_sample"))
+
+
 def test_contrasts_and_hinges_by_hand() -> None:
     scores = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]])
     positives = torch.tensor([[1, 1, 0], [0, 1, 0], [0, 0, 1]]).bool()
