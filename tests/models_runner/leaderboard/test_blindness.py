@@ -130,13 +130,3 @@ def test_no_page_shows_a_hidden_relevance(site: Site) -> None:
 def test_every_route_is_looked_at() -> None:
     names = {name for name in get_resolver().namespace_dict["models_runner"][1].reverse_dict if isinstance(name, str)}
     assert names == {*OPEN_NAMES, *CLOSED_NAMES, *FOR_STAFF, "features", *FOR_ADMINS}
-
-
-def test_values_of_queries_are_withheld_from_participants(site: Site) -> None:
-    Leaderboard.objects.create(project=site.hand_made.project, least_queries=1)
-    answers = page_contents(site, site.member)
-    (case,) = (status for address, (status, _) in answers.items() if "/case/" in address)
-    (compare,) = (text for address, (_, text) in answers.items() if "/compare/" in address)
-    assert case == 403
-    assert "<svg" not in compare
-    assert "query=20" not in compare
