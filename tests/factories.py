@@ -322,15 +322,13 @@ class AssignmentFactory(Numbered):
         self.batch.refresh_from_db()  # type: ignore[attr-defined]
 
 
-class JudgmentFactory(Numbered):
-    class Meta:
-        model = Judgment
+class Graded(Numbered):
+    """Fields that a judgment and a gold grade share."""
 
-    assignment = factory.SubFactory(AssignmentFactory)
-    pair = factory.LazyAttribute(lambda row: row.assignment.batch.pairs.order_by("candidate__rank").first())
+    class Meta:
+        abstract = True
+
     annotator = factory.SelfAttribute("assignment.annotator")
-    round = factory.SelfAttribute("assignment.round")
-    slot = factory.SelfAttribute("assignment.slot")
     grade = 3
     position = factory.LazyAttribute(lambda row: row.assignment.pair_ids.index(row.pair.pk) + 1)
     source = Judgment.Source.PERSON
@@ -338,7 +336,17 @@ class JudgmentFactory(Numbered):
     policy = factory.LazyAttribute(lambda row: row.assignment.project.policies.latest("version"))
 
 
-class GoldGradeFactory(Numbered):
+class JudgmentFactory(Graded):
+    class Meta:
+        model = Judgment
+
+    assignment = factory.SubFactory(AssignmentFactory)
+    pair = factory.LazyAttribute(lambda row: row.assignment.batch.pairs.order_by("candidate__rank").first())
+    round = factory.SelfAttribute("assignment.round")
+    slot = factory.SelfAttribute("assignment.slot")
+
+
+class GoldGradeFactory(Graded):
     """A grade for the first pair of an assignment that asks for it as gold."""
 
     class Meta:
@@ -346,13 +354,7 @@ class GoldGradeFactory(Numbered):
 
     assignment = factory.SubFactory(AssignmentFactory, gold_ids=factory.LazyAttribute(lambda row: row.pair_ids[:1]))
     pair = factory.LazyAttribute(lambda row: Pair.objects.get(pk=row.assignment.pair_ids[0]))
-    annotator = factory.SelfAttribute("assignment.annotator")
-    grade = 3
     truth = 2
-    position = factory.LazyAttribute(lambda row: row.assignment.pair_ids.index(row.pair.pk) + 1)
-    source = Judgment.Source.PERSON
-    guideline = factory.LazyAttribute(lambda row: row.assignment.project.guidelines.latest("version"))
-    policy = factory.LazyAttribute(lambda row: row.assignment.project.policies.latest("version"))
 
 
 class FlagFactory(Numbered):

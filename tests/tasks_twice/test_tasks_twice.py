@@ -1,15 +1,22 @@
-"""Every task of the site: a repeat, a row that is gone, and a message that comes too late leave all as it is."""
+"""Every task of the site: a repeat, a row that is gone, and a message that comes too late leave all as it is.
+
+A message that was lost is sent again.
+"""
 
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from config.celery_app import app
+from core import jobs
+from core.jobs import SWEEPS, JobKind
 from tests.conftest import Messages
 from tests.tasks_twice.digest import differences, digest
 from tests.tasks_twice.scenarios import GONE, TASK_SCENARIOS, Ground, demo, moved, nothing, searched
 
 ALL = sorted(name for name, scenario in TASK_SCENARIOS.items() if scenario is not demo)
+KINDS = {kind.task: kind for sweep in SWEEPS if isinstance(kind := getattr(sweep, "__self__", None), JobKind)}
 WITH_ROWS = [name for name in ALL if TASK_SCENARIOS[name] not in (nothing, searched, moved)]
 
 
@@ -51,3 +58,17 @@ def test_work_that_is_over_is_left_alone(task: str, ground: Ground, messages: Me
     run(task, scenario.args, messages)
     after = differences(before, digest())
     assert [line for line in after if not scenario.error_table or scenario.error_table not in line.split()] == []
+
+
+@pytest.mark.parametrize("task", sorted(KINDS.keys() - {"judging.tasks.training_draw"}))  # which fails: draw again
+def test_a_lost_message_is_sent_again_when_it_is_late(
+    task: str, ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing moves a row meanwhile: the message that a scenario sends reaches nobody."""
+    kind, key, calls = KINDS[task], TASK_SCENARIOS[task](ground).args[0], list[tuple[object, ...]]()
+    monkeypatch.setattr(jobs, "send_on_commit", lambda *message: calls.append(message))
+    now = timezone.now()
+    kind.sweep(now)
+    assert not kind.moved or (task, key) not in calls
+    kind.sweep(now + 2 * kind.late)
+    assert (task, key) in calls

@@ -109,21 +109,6 @@ class TestPage:
         page = client.post(url(project, "caption-undo"), follow=True).content.decode()
         assert "taken back" in page and "on its way" not in page and "Two people wave.</textarea>" in page
 
-    def test_page_gives_the_reason_for_no_other_wording(
-        self, client: Client, project: Project, messages: Messages
-    ) -> None:
-        caption = waiting(project)
-        assert "this wording passes" not in client.get(url(project)).content.decode()
-        with messages():
-            decide(client, project, caption, "redo")
-        page = client.get(url(project)).content.decode()
-        assert "this wording passes" in page and "Failed before" in page
-        for _ in range(2):
-            with messages():
-                decide(client, project, caption, "redo")
-        part = client.get(url(project), {"caption": str(caption.uuid)}, headers=HTMX).content.decode()
-        assert "no other wording" in part and "Two men wave.</textarea>" in part
-
     def test_edit_is_checked_again_and_the_outcome_shown(
         self, client: Client, project: Project, messages: Messages
     ) -> None:

@@ -1,6 +1,5 @@
 """Tests of decisions on captions in review."""
 
-from datetime import timedelta
 from typing import Any, NoReturn
 
 import pytest
@@ -10,10 +9,9 @@ from accounts.models import Project, User
 from annotation.captions import ner
 from annotation.captions.selectors import captions_serving
 from annotation.captions.services import captions as services_captions
-from annotation.captions.services.captions import EDITS, caption_accept, caption_edit, caption_undo, edits_check
+from annotation.captions.services.captions import caption_accept, caption_edit, caption_undo, edits_check
 from annotation.captions.services.rewriting import (
     NOTHING_ELSE,
-    REDOS,
     Work,
     caption_redo,
     caption_redo_make,
@@ -163,22 +161,6 @@ def test_undo_calls_a_wording_off_that_is_not_there_yet(project: Project, person
     assert (second.text, second.attempt) == ("A man and Joey wave.", 1)
     assert caption_undo(project=project, actor=person) == first
     assert AuditEvent.objects.get(action="caption.redo_called_off").subject == second.uuid
-
-
-def test_a_lost_message_is_sent_again(project: Project, person: User, messages: Messages) -> None:
-    pending, edited = waiting(project), waiting(project)
-    caption_redo(project=project, caption=pending, actor=person)
-    caption_edit(project=project, caption=edited, text="Two men wave.", actor=person)
-    with messages():
-        REDOS.sweep(timezone.now())
-    pending.refresh_from_db()
-    assert pending.attempt == 1  # its message may still come
-    with messages():
-        REDOS.sweep(timezone.now() + timedelta(minutes=2))
-        EDITS.sweep(timezone.now())
-    pending.refresh_from_db()
-    edited.refresh_from_db()
-    assert (pending.attempt, edited.name_model) == (2, "lexicon")
 
 
 def test_without_a_model_there_is_no_other_wording_but_an_error(

@@ -100,12 +100,6 @@ def test_name_on_the_edge_of_a_window_is_whole_in_one(folder: Path) -> None:
         assert entity.text.lower() == "joey tribbiani", shift
 
 
-def test_texts_keep_their_order_whatever_their_length(folder: Path) -> None:
-    long = "the rain " * 200
-    entities = find(folder, "Joey waves.", long, f"{long} Joey", "A man.")
-    assert [one.text.lower() for one in entities] == ["joey", "", "joey", ""]
-
-
 def test_folder_without_a_model_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "bert"}))
     with pytest.raises(MomentJudgeError, match="Set CAPTION_NER"):

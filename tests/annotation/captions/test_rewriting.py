@@ -360,18 +360,6 @@ class TestChat:
         assert [state for _, state in captions(project)] == ["accepted"] * 10
         assert sorted(answered) == [f"Ross {n}." for n in range(10)]
 
-    def test_description_the_endpoint_cannot_take_waits_for_a_person(
-        self, project: Project, endpoint: Callable[[ChatServer], None]
-    ) -> None:
-        describe(project, "Ross 1.", "Ross 2.")
-        poison = {"Ross 1.": failure(500), "Ross 2.": failure(400, "maximum context length is 8192 tokens")}
-        with chat_server(lambda text, before: poison.get(text, completion("A man."))) as server:
-            endpoint(server)
-            rewriting = rewrite(project, "openai")
-        assert (rewriting.error, rewriting.finished_at is not None) == ("", True)
-        assert captions(project) == [("Ross 1.", "in_review"), ("Ross 2.", "in_review")]
-        assert {tuple(row.failed) for row in Caption.objects.all()} == {("no_answer",)}
-
 
 def test_fault_ends_the_job_and_is_recorded(project: Project, use_provider: Callable[..., Provider]) -> None:
     provider = use_provider()
@@ -386,6 +374,7 @@ def test_every_answer_is_saved_before_the_next_is_awaited(
     project: Project, use_provider: Callable[..., Provider]
 ) -> None:
     """Killed between answers, of the first wording and of the second, it asks for none again."""
+    assert Chat.answers_per_write == 1  # each costs money
     provider = use_provider(Ross_0=["Joey 0.", "Joey 0."], Ross_1=["Joey 1.", "Joey 1."])
     provider.batch, provider.answers_per_write = 4, 1
     describe(project, *[f"Ross {n}." for n in range(4)])

@@ -7,7 +7,18 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Project
-from tests.factories import MomentFactory, VideoFactory, lead
+from annotation.corpora.selectors import next_step
+from annotation.models import Caption, TrainSet
+from annotation.queries.services import queries_draw
+from tests.factories import (
+    CandidateFactory,
+    CaptionFactory,
+    MomentFactory,
+    ProjectFactory,
+    QueryFactory,
+    VideoFactory,
+    lead,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -35,3 +46,33 @@ def test_empty_and_many(client: Client, project: Project) -> None:
     for _ in range(51):
         VideoFactory(corpus=project.dataset.corpus)
     assert "2 of 2" in page(client, project, "?page=2")
+
+
+def next_step_text(project: Project) -> str:
+    step = next_step(project)
+    return f"{step.words} {step.page}" if step else ""
+
+
+def test_from_an_empty_corpus_to_candidates() -> None:
+    project = ProjectFactory()
+    assert next_step_text(project) == ""
+    CaptionFactory(moment__video__corpus=project.dataset.corpus)
+    assert next_step_text(project) == "1 description is not rewritten yet. annotation:captions"
+    Caption.objects.update(provider="rules", state="in_review", failed=["name"])
+    assert "1 caption waits for a person. annotation:captions" in next_step_text(project)
+    Caption.objects.update(state="accepted", failed=[])
+    assert next_step_text(project) == "No queries are drawn yet. annotation:splits"
+    queries_draw(project=project, sizes={"val": 1}, seed=1)
+    assert next_step_text(project).endswith("judging:queries")
+    CandidateFactory(query=project.queries.get())
+    assert next_step_text(project) == ""
+    QueryFactory(project=project, split="train", number=7)
+    assert next_step_text(project) == "No training set is written yet. annotation:train-sets"
+    TrainSet.objects.create(project=project, depth=1)
+    assert next_step_text(project) == ""
+
+
+def test_historic_judgments_need_nothing() -> None:
+    project = ProjectFactory(corpus__is_placeholder=True)
+    CaptionFactory(moment__video__corpus=project.dataset.corpus)
+    assert next_step_text(project) == ""

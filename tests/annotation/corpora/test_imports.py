@@ -186,23 +186,16 @@ class TestDiscard:
         assert row.state == "discarded"
 
 
-def test_a_lost_message_is_sent_again_and_one_file_is_read_at_a_time(owner: User, messages: Messages) -> None:
+def test_one_file_is_read_at_a_time(owner: User) -> None:
     def create(actor: User, name: str = "mine") -> CorpusImport:
         return corpus_import_create(actor=actor, corpus_name=name, format="csv", file=upload(GOOD))
 
-    row = create(owner)  # its message is lost
+    create(owner)
     with pytest.raises(NotPossible, match="still being read"):
         create(owner)
     with pytest.raises(NotPossible, match="not yours"):
         create(owner, CorpusFactory().name)
     create(lead(ProjectFactory()), "other")
-    with messages() as callbacks:
-        sweep_all(now=timezone.now())
-    assert callbacks == []
-    with messages():
-        sweep_all(now=timezone.now() + timedelta(minutes=3))
-    row.refresh_from_db()
-    assert row.state == "checked"
 
 
 class TestWhose:

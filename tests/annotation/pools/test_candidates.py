@@ -1,6 +1,5 @@
 """Embedding texts once and ranking the pool of each query."""
 
-import random
 from collections.abc import Callable
 
 import numpy as np
@@ -9,12 +8,12 @@ from django.conf import settings
 from numpy.typing import NDArray
 
 from accounts.models import Project
-from annotation.models import Candidate, Caption, Description, Measure, Moment, TextVector, Video
+from annotation.models import Candidate, Measure, Moment, TextVector, Video
 from annotation.pools.services import candidates
 from annotation.pools.services.candidates import candidates_rank, pool_of, vectors_of
 from annotation.similarity import sentences
 from tests.conftest import hashed
-from tests.factories import CaptionFactory, MomentFactory, ProjectFactory, QueryFactory, VideoFactory
+from tests.factories import CaptionFactory, MomentFactory, ProjectFactory, QueryFactory
 
 pytestmark = pytest.mark.django_db
 MODEL = settings.SENTENCE_MODEL
@@ -132,40 +131,3 @@ class TestRank:
         moment(project, "b")
         assert candidates_rank(project_id=project.pk) == 0
         assert list(Candidate.objects.values_list()) == before
-
-
-@pytest.mark.slow
-def test_five_hundred_queries_over_the_validation_set(project: Project, encoder: list[list[str]]) -> None:
-    """As many queries and moments as TVR-Ranking's validation: 500 by 10,841, with 10,895 captions."""
-    corpus = project.dataset.corpus
-    words = random.Random(4).choices([f"word{n}" for n in range(400)], k=8 * 10895)
-    texts = [" ".join(words[8 * n : 8 * n + 8]) for n in range(10895)]
-    video: Video = VideoFactory(corpus=corpus, duration_s=20000)
-    preview = {"preview": "previews/x.gif", "preview_state": "ready"}
-    moments = Moment.objects.bulk_create(Moment(video=video, start_s=n, end_s=n + 1, **preview) for n in range(10841))
-    descriptions = Description.objects.bulk_create(
-        Description(corpus=corpus, moment=moments[n % 10841], source_id=n, text=text, kind="video")
-        for n, text in enumerate(texts)
-    )
-    captions = [Caption(moment=row.moment, description=row, text=row.text, provider="rules") for row in descriptions]
-    Caption.objects.bulk_create(captions, batch_size=2000)
-    for number in range(500):
-        QueryFactory(project=project, number=number, text=texts[number * 20])
-    assert candidates_rank(project_id=project.pk) == 500
-    assert Candidate.objects.count() == 500 * 40
-    assert sum(map(len, encoder)) == len(set(texts))  # the queries' texts are captions
-    best = Candidate.objects.filter(rank=1)
-    assert all(similarity == 1.0 for similarity in best.values_list("similarity", flat=True))
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(1800)
-def test_the_real_model_finds_what_is_meant(project: Project) -> None:
-    moment(project, "A man pours coffee into a cup.")
-    hug = moment(project, "Two friends embrace in the doorway.")
-    moment(project, "The police car chases a truck.")
-    query = QueryFactory(project=project, text="A woman hugs a man.")
-    assert candidates_rank(project_id=project.pk) == 1
-    best = query.candidates.get(rank=1)
-    assert best.moment == hug
-    assert 0 < best.similarity < 1

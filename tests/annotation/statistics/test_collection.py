@@ -1,9 +1,7 @@
 """Tables 1 and 4 over rows: which moments a column counts; and the published validation split, counted otherwise."""
 
 import io
-import json
 import os
-import statistics
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -17,12 +15,11 @@ from django.urls import reverse
 from pyarrow import parquet
 
 from accounts.models import Project
-from annotation.models import Corpus, TrainSet
+from annotation.models import TrainSet
 from annotation.similarity.base import SimilarityMissing
 from annotation.statistics import services
 from annotation.statistics.services import collection_compute, statistics_compute
-from moment_retrieval.relevance.tagger import LexiconTagger
-from moment_retrieval.relevance.wordnet import VERB, WordNet
+from moment_retrieval.relevance.wordnet import WordNet
 from tests.factories import (
     NOW,
     CaptionFactory,
@@ -124,43 +121,3 @@ def test_a_changed_moment_or_wordnet_makes_them_old(project: Project, monkeypatc
     assert services.statistics_are_old(row)
     MomentFactory(video=project.dataset.corpus.videos.first(), start_s=3, end_s=4)
     assert services.selectors.state_of_texts(project) != row.state_of_texts
-
-
-def words_of(text: str) -> list[str]:
-    """Letter by letter: what joins stays only between two letters or digits."""
-    small = f" {text.lower()} "
-    letters = (
-        letter if letter.isalnum() or (letter in "'’-" and before.isalnum() and after.isalnum()) else " "
-        for before, letter, after in zip(small, small[1:], small[2:], strict=False)
-    )
-    return "".join(letters).split()
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(1800)
-@pytest.mark.skipif(not TVR.is_file(), reason=f"the published annotations are not at {TVR}")
-def test_the_validation_split_of_tvr(wordnet: WordNet) -> None:
-    """Against a count of the raw file that shares nothing with ours but the tagger."""
-    call_command("import_corpus", "tvr", str(TVR), "--corpus", "TVR", stdout=StringIO())
-    project = ProjectFactory(corpus=Corpus.objects.get(name="TVR"))
-    row = columns(project)["all"]
-    lines = [json.loads(line) for line in TVR.read_text().splitlines()]
-    words = [words_of(line["desc"]) for line in lines]
-    spans = {(line["vid_name"], *line["ts"], line["duration"]) for line in lines}
-    lengths = [end - start for _, start, end, _ in spans]
-    videos = {name: duration for name, *_, duration in spans}
-    assert (row["queries"], row["moments"], row["videos"]) == (10895, 10841, 2179)
-    assert (len(lines), len(spans), len(videos)) == (10895, 10841, 2179)
-    assert row["moment_hours"] == pytest.approx(sum(lengths) / 3600)
-    assert row["video_hours"] == pytest.approx(sum(videos.values()) / 3600)
-    for name, values in (("moment", lengths), ("video", list(videos.values()))):
-        correct = [min(values), statistics.fmean(values), max(values)]
-        assert [row[f"{name}_{what}"] for what in ("min", "mean", "max")] == pytest.approx(correct)
-    assert row["ratio"] == pytest.approx(statistics.fmean((end - start) / whole for _, start, end, whole in spans))
-    counts = [len(one) for one in words]
-    assert [row["words_min"], row["words_max"]] == [min(counts), max(counts)]
-    assert row["words_mean"] == pytest.approx(statistics.fmean(counts))
-    assert row["vocabulary"] == len({word for one in words for word in one})
-    tagger = LexiconTagger(wordnet)
-    verbs = {verb.lower() for line in lines for verb in tagger.tag(line["desc"]).verbs}
-    assert (row["verbs"], row["lemmas"]) == (len(verbs), len({wordnet.lemma(verb, VERB) for verb in verbs}))

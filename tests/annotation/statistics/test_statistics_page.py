@@ -4,14 +4,12 @@ import csv
 import io
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
-from django.utils import timezone
 
 from accounts.models import Project
 from annotation.models import Caption, CastMember, Query, TextStatistics
@@ -19,7 +17,7 @@ from annotation.queries.services import queries_draw, query_set_create
 from annotation.statistics import services
 from annotation.statistics.rules import replacement_words
 from annotation.statistics.selectors import state_of_texts
-from annotation.statistics.services import STATISTICS, statistics_compute, statistics_request
+from annotation.statistics.services import statistics_compute, statistics_request
 from tests.conftest import Messages
 from tests.factories import (
     CandidateFactory,
@@ -136,19 +134,12 @@ class TestCompute:
         page = person.get(url(project)).content.decode()
         assert "RuntimeError: no memory" in page and "Compute them anew" in page
 
-    def test_a_lost_message_is_sent_again(
-        self, project: Project, messages: Messages, django_assert_max_num_queries: Limit
-    ) -> None:
+    def test_few_statements_answer_a_request(self, project: Project, django_assert_max_num_queries: Limit) -> None:
         statistics_request(project=project)
-        with messages() as callbacks:
-            STATISTICS.sweep(timezone.now())
-        assert callbacks == []
-        with messages():
-            STATISTICS.sweep(timezone.now() + timedelta(minutes=5))
-        row = TextStatistics.objects.get()
-        assert row.computed_at is not None and row.requested_at is None
         with django_assert_max_num_queries(24):
             statistics_compute(project_id=project.pk)
+        row = TextStatistics.objects.get()
+        assert row.computed_at is not None and row.requested_at is None
 
 
 class TestPage:

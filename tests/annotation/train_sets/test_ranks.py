@@ -72,21 +72,6 @@ class TestParts:
             next(tmp_path.glob(f"{part_index:06}-*")).write_bytes(content)
         assert as_lists(list(ranked_blocks(blocks(), ranker(Counting()), Parts(tmp_path, b"m")))) == as_lists(whole)
 
-    def test_it_goes_on_at_the_first_block_that_is_missing(self, tmp_path: Path) -> None:
-        whole = list(ranked_blocks(blocks(), ranker(Counting())))
-        stopped = ranked_blocks(blocks(), ranker(Counting()), Parts(tmp_path, b"m"))
-        assert as_lists([next(stopped), next(stopped)]) == as_lists(whole[:2])
-        counting = Counting()
-        assert as_lists(list(ranked_blocks(blocks(), ranker(counting), Parts(tmp_path, b"m")))) == as_lists(whole)
-        assert counting.texts == ["two women", "rain", "a man sings"]
-
-    def test_what_was_made_of_something_else_is_discarded(self, tmp_path: Path) -> None:
-        list(ranked_blocks(blocks(), ranker(Counting()), Parts(tmp_path, b"captions before")))
-        parts, counting = Parts(tmp_path, b"captions after"), Counting()
-        list(ranked_blocks(blocks(), ranker(counting), parts))
-        assert (parts.outdated, len(counting.texts)) == (4, 4)
-        assert len(list(tmp_path.iterdir())) == 4
-
     def test_a_changed_query_costs_its_block_alone(self, tmp_path: Path) -> None:
         list(ranked_blocks(blocks(), ranker(Counting()), Parts(tmp_path, b"m")))
         changed = [*TEXTS[:2], "cats", *TEXTS[3:]]

@@ -1,6 +1,7 @@
 """Ordering, writing, killing and discarding pseudo training sets."""
 
 import json
+import os
 from collections.abc import Callable
 from hashlib import sha256
 from io import StringIO
@@ -10,6 +11,7 @@ from types import SimpleNamespace
 import pytest
 from django.core.files.storage import FileSystemStorage, default_storage
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 
 from accounts.models import Project
 from annotation.models import Caption, TrainSet
@@ -21,9 +23,11 @@ from core.exceptions import NotPossible
 from tests.annotation.train_sets.train_sets import (
     CAPTIONS,
     QUERIES,
+    Killed,
     content,
     killed_after,
     spy_on_ranking,
+    stopped,
     write_train_set,
 )
 from tests.conftest import Messages, hashed
@@ -259,3 +263,66 @@ def test_a_pool_says_all_it_was_read_from(project: Project) -> None:
         keys.append(made_of())
     assert len(set(keys)) == len(keys)
     assert made_of() == keys[-1]
+
+
+class TestInterrupted:
+    @pytest.mark.parametrize("parts", range(4))
+    def test_killed_at_any_block_it_goes_on_there(
+        self, project: Project, parts: int, monkeypatch: pytest.MonkeyPatch, work: Path
+    ) -> None:
+        undisturbed = content(write_train_set(project))
+        row = stopped(project, monkeypatch, parts)
+        row.refresh_from_db()
+        assert row.state == "running"
+        assert len(list(work.glob("*/parts/*.npy"))) == parts
+        ranked = spy_on_ranking(monkeypatch)
+        train_set_write(train_set_id=row.pk)
+        row.refresh_from_db()
+        assert content(row) == undisturbed
+        assert len(ranked) == 4 - parts
+        assert row.warning == ""
+
+    @pytest.mark.parametrize("step", ["_store", "_finish"])
+    def test_killed_while_its_files_are_saved(
+        self, project: Project, step: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """After the first file is stored, or before any is; nothing is stored twice."""
+        undisturbed = content(write_train_set(project))
+        row = train_set_start(project=project, depth=3, actor=None, wake=False)
+        real = getattr(services, step)
+
+        def killed(*args: object) -> None:
+            if step == "_store":
+                real(*args)
+            raise Killed
+
+        with monkeypatch.context() as patch:
+            patch.setattr(services, step, killed)
+            with pytest.raises(Killed):
+                train_set_write(train_set_id=row.pk)
+        train_set_write(train_set_id=row.pk)
+        row.refresh_from_db()
+        assert content(row) == undisturbed
+        assert len([name for name in names_in("train_sets") if row.uuid.hex in name]) == 2
+
+    def test_changed_captions_start_it_over_and_it_says_so(
+        self, project: Project, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        row = stopped(project, monkeypatch, 3)
+        Caption.objects.filter(text="two dogs bark").update(text="two cats purr")
+        ranked = spy_on_ranking(monkeypatch)
+        train_set_write(train_set_id=row.pk)
+        row.refresh_from_db()
+        assert len(ranked) == 4
+        assert "was ranked anew" in row.warning
+        assert content(row) == content(write_train_set(project))
+        assert b"two cats purr" in content(row)[0]
+
+    def test_the_sweep_discards_folders_that_nobody_needs(self, project: Project, work: Path) -> None:
+        needed = train_set_start(project=project, depth=3, actor=None, wake=False).uuid.hex
+        for name in (needed, "0" * 32, "1" * 32):
+            (work / name).mkdir(parents=True)
+        for name in (needed, "0" * 32):
+            os.utime(work / name, (0, 0))
+        services.folders_sweep(timezone.now())
+        assert {path.name for path in work.iterdir()} == {needed, "1" * 32}

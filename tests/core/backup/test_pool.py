@@ -1,4 +1,4 @@
-"""Copies of stored files beside the backups."""
+"""Copies of stored files beside the backups, and versions in a bucket, listed and brought back."""
 
 from pathlib import Path
 from unittest.mock import Mock
@@ -9,7 +9,7 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import FileSystemStorage, default_storage
 
 from core.backup.database import BackupError, Unlike
-from core.backup.files import Pool
+from core.backup.files import Pool, bring_back, versions_of
 from tests.buckets import NAME as BUCKET
 from tests.buckets import bucket
 
@@ -114,3 +114,16 @@ def test_no_name_leaves_the_folder(pool: Pool) -> None:
     for name in ("../outside", "/etc/passwd", "previews/../../outside"):
         with pytest.raises(SuspiciousFileOperation):
             pool.path(name)
+
+
+def test_a_listed_version_comes_back_where_another_is_current_or_none() -> None:
+    with bucket() as client:
+        client.put_bucket_versioning(Bucket=BUCKET, VersioningConfiguration={"Status": "Enabled"})
+        default_storage.save(NAME, ContentFile(b"moving"))
+        (entry,) = versions_of(default_storage, [NAME])
+        assert bring_back(default_storage, entry, bucket=BUCKET) == "equal"
+        client.put_object(Bucket=BUCKET, Key=NAME, Body=bytes(6))
+        assert bring_back(default_storage, entry, bucket=BUCKET) == "replaced"
+        default_storage.delete(NAME)
+        assert bring_back(default_storage, entry, bucket=BUCKET) == "stored"
+        assert client.get_object(Bucket=BUCKET, Key=NAME)["Body"].read() == b"moving"

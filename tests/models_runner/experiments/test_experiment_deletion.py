@@ -26,20 +26,14 @@ from tests.factories import ProjectFactory, admin, lead
 from tests.judging.api.acts import bearer, refusal, url
 from tests.judging.concurrency.meeting import overlap
 from tests.models_runner.benchmarks import configure_training, features_of, only, order_experiment, trainable, trained
+from tests.models_runner.experiments.conftest import Order
 from tests.moment_retrieval.training.tiny import write_features
-
-Order = Callable[..., Experiment]
 
 
 @pytest.fixture
 def release(settings: Any, tmp_path: Path) -> Release:
     configure_training(settings, tmp_path)
     return trainable(ProjectFactory())
-
-
-@pytest.fixture
-def order(release: Release, tmp_path: Path) -> Order:
-    return partial(order_experiment, release, tmp_path)
 
 
 @pytest.fixture

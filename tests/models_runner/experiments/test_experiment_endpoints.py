@@ -1,25 +1,34 @@
-"""Benchmark runs for programs and in the shell."""
+"""Benchmark runs for programs, in the shell and on pages: the form, progress, log, curves, cancel, resume, files."""
 
+import io
 import json
+import re
 from io import StringIO
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
+from zipfile import ZipFile
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.http import HttpResponse
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from accounts.models import Membership
+from annotation.models import Caption
 from judging.models import Release
-from models_runner.models import Experiment, Training
+from models_runner.experiments import files
+from models_runner.experiments.forms import ExperimentForm
+from models_runner.experiments.selectors import ahead_of
+from models_runner.experiments.services import training_cancel
+from models_runner.models import Experiment, FeatureSet, Training
 from tests.conftest import Messages
-from tests.factories import MembershipFactory, admin
+from tests.factories import NOW, MembershipFactory, admin
 from tests.judging.api.acts import bearer, refusal, url
 from tests.judging.scenario import HandMade
+from tests.models_runner.acts import ready_release
 from tests.models_runner.benchmarks import configure_training, features_of, only, order_experiment, trained
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
@@ -122,20 +131,12 @@ class TestPrograms:
         assert program.post(url("training-resume", training)).json()["state"] == "waiting"
         assert refusal(program.post(url("training-resume", uuid4()))) == (404, "not_found")
 
-    def test_others_than_admins(self, scenario: HandMade, release: Release, tmp_path: Path) -> None:
-        training = only(order_experiment(release, tmp_path))
-        for role in (Membership.Role.LEAD, Membership.Role.ANNOTATOR, Membership.Role.PARTICIPANT):
-            person = scenario.lead if role == "lead" else MembershipFactory(project=scenario.project, role=role).user
-            other = Client(headers=bearer(person))
-            looks = 200 if role == "lead" else 403
-            assert other.get(url("experiment", training.experiment)).status_code == looks
-            for action in ("training-cancel", "training-resume"):
-                assert refusal(other.post(url(action, training))) == (403, "permission_denied")
-            assert refusal(start(other, release)) == (403, "permission_denied")
+    def test_only_admins_order(self, scenario: HandMade, release: Release) -> None:
+        participant = MembershipFactory(project=scenario.project, role="participant").user
+        for person in (scenario.lead, participant):
+            assert refusal(start(Client(headers=bearer(person)), release)) == (403, "permission_denied")
         stranger = Client(headers=bearer(MembershipFactory(role="admin").user))
-        assert refusal(stranger.get(url("experiment", training.experiment))) == (404, "not_found")
-        assert refusal(stranger.post(url("training-cancel", training))) == (404, "not_found")
-        assert refusal(Client().post(url("training-cancel", training))) == (401, "not_authenticated")
+        assert refusal(start(stranger, release)) == (404, "not_found")
 
 
 def ran(*words: str, **options: Any) -> list[str]:
@@ -202,3 +203,217 @@ class TestCommand:
 def work() -> None:
     for training in Training.objects.filter(state="waiting"):
         trained(training)
+
+
+FORM = {"baseline": "reloclnet", "top_n": 20, "seeds": 2, "name": "", "preset": "small"}
+
+
+class Site:
+    """A project with a release and features, and its admin's browser."""
+
+    def __init__(self, hand_made: HandMade, release: Release, folder: Path) -> None:
+        self.hand_made, self.release, self.folder = hand_made, release, folder
+        self.features = features_of(hand_made.project, folder)
+        self.client = Client()
+        self.client.force_login(admin(hand_made.project))
+
+    def url(self, name: str, *words: object) -> str:
+        return reverse(f"models_runner:{name}", args=[*words] or [self.hand_made.project.uuid])
+
+    def start(self, **values: Any) -> HttpResponse:
+        feature_sets = {kind: facts["set"] for kind, facts in self.features.items()}
+        form = {**FORM, "release": self.release.version, **feature_sets, **values}
+        return self.client.post(self.url("experiment-new"), form)  # type: ignore[return-value]
+
+    def page(self, experiment: Experiment) -> str:
+        return self.client.get(self.url("experiment", experiment.uuid)).content.decode()
+
+    def order(self, **values: Any) -> Training:
+        return only(order_experiment(self.release, self.folder, **values))
+
+
+@pytest.fixture
+def site(scenario: HandMade, release: Release, tmp_path: Path) -> Site:
+    return Site(scenario, release, tmp_path)
+
+
+def test_an_admin_orders_a_benchmark_run(site: Site) -> None:
+    answer = site.start(epochs="3", mask_positives="yes", labels="similarity", end_offset_s="0")
+    experiment = Experiment.objects.get()
+    assert answer.headers["Location"] == site.url("experiment", experiment.uuid)
+    assert [training.seed for training in experiment.trainings.all()] == [1, 2]
+    options = {name: experiment.options[name] for name in ("epochs", "padding", "batch", "sizes")}
+    assert options == {"epochs": 3, "padding": "compact", "batch": 64, "sizes": {"hidden": 64, "heads": 4}}
+    assert experiment.options["objective"] == {"mask_positives": True}
+    assert experiment.labels == "similarity" and experiment.options["decoding"] == {"end_offset_s": 0.0}
+    page = site.page(experiment)
+    assert "It begins when a worker" in page and 'hx-trigger="every 2s, seen"' in page and "Cancel seed 1" in page
+    assert "not on the leaderboard" in page
+
+
+def test_the_options_of_the_papers_can_be_chosen(site: Site) -> None:
+    site.start(endpoints="yes", hard_from_epoch="3", hard_pool="5", warmup="0.1")
+    options = Experiment.objects.get().options
+    assert (options["reading"], options["warmup"]) == ({"endpoints": True}, 0.1)
+    assert options["objective"] == {"hard_from_epoch": 3, "hard_pool": 5}
+    page = site.start(same_split="yes").content.decode()
+    assert "Only CONQUER takes candidates." in page
+    training = trained(site.order(how="done", name="first"))
+    assert site.start(candidates=training.uuid).status_code == 422
+    conquer = {"baseline": "conquer", "candidates": training.uuid, "same_split": "yes"}
+    assert "not known which split" in site.start(**conquer).content.decode()
+    site.hand_made.project.dataset.corpus.videos.update(source_split="val")
+    assert "not known which split" in site.start(**conquer).content.decode()
+    site.hand_made.project.queries.filter(pk=site.hand_made.val.pk).update(caption=Caption.objects.first())
+    assert site.start(**conquer).status_code == 302
+    experiment = Experiment.objects.get(baseline="conquer")
+    assert experiment.candidates == training and experiment.options["same_split"] is True
+
+
+@pytest.mark.parametrize(("few", "preset"), [(3, "small"), (2, "released")])
+def test_a_small_corpus_begins_small(site: Site, monkeypatch: pytest.MonkeyPatch, few: int, preset: str) -> None:
+    assert site.hand_made.project.dataset.corpus.videos.count() == 2
+    monkeypatch.setattr("models_runner.experiments.views.FEW_VIDEOS", few)
+    page = site.client.get(site.url("experiment-new")).content.decode()
+    assert f'<option value="{preset}" selected>' in page
+
+
+def test_its_form_orders_one_however_often_it_is_sent(site: Site) -> None:
+    page = site.client.get(site.url("experiment-new")).content.decode()
+    (key,) = re.findall('name="key" value="([^"]+)"', page)
+    first, again = (site.start(key=key, lr="0.001", epochs="3") for _ in range(2))
+    assert first.headers["Location"] == again.headers["Location"] == site.url("experiment", key)
+    for other in ({"seeds": 3}, {"name": "ours"}, {"lr": "0.002"}, {"baseline": "xml"}):
+        answer = site.start(**{"key": key, "lr": "0.001", "epochs": "3", **other})
+        assert (answer.status_code, Experiment.objects.count()) == (409, 1)
+        page = answer.content.decode()
+        assert "ordered another benchmark run already" in page and key not in page
+    site.start(lr="0.001", epochs="3")
+    assert (Experiment.objects.count(), Training.objects.count()) == (2, 4)
+
+
+def test_errors_stand_beside_their_field(site: Site) -> None:
+    answer = site.start(baseline="conquer", seeds="21")
+    assert answer.status_code == 422
+    page = answer.content.decode()
+    assert "CONQUER needs candidates" in page and "less than or equal to 20" in page
+    site.start(name="ours")
+    again = site.start(name="ours")
+    assert (again.status_code, Experiment.objects.count()) == (409, 1)
+    assert "give this one another name" in again.content.decode()
+
+
+def test_finished_trainings_show_their_curves_logs_and_runs(site: Site) -> None:
+    training = trained(site.order())
+    page = site.page(training.experiment)
+    assert "hx-trigger" not in page
+    assert "Loss over 4 steps" in page and "the best of 2 is 0.5000" in page
+    assert "begins at step 0" in page
+    assert training.val_run is not None and site.url("run", training.val_run.uuid) in page
+    html = site.client.get(site.url("experiments")).content.decode()
+    assert "1 of 1" in html and "0.5000" in html
+    one, other = order_experiment(site.release, site.folder, seeds=2).trainings.all()
+    trained(one)
+    assert "of 2 seeds" not in site.page(one.experiment)
+    trained(other)
+    page = site.page(one.experiment)
+    assert "validation NDCG@20,IoU≥0.5 of 2 seeds" in page
+    assert "seed 1, step 4: 0.5000, its best" in page and "seed 2, step 4: 0.5000, its best" in page
+
+
+def test_a_failure_is_shown_and_resumed(site: Site) -> None:
+    training = trained(site.order(how="fails"))
+    assert "The loss is not a number." in site.page(training.experiment)
+    reader = Client()
+    reader.force_login(site.hand_made.lead)
+    page = reader.get(site.url("experiment", training.experiment.uuid)).content.decode()
+    assert "The loss is not a number." in page and "Resume" not in page and "events.jsonl" not in page
+    assert "Start a benchmark run" not in reader.get(site.url("experiments")).content.decode()
+    answer = site.client.post(site.url("training-resume", training.uuid))
+    assert answer.headers["Location"] == site.url("experiment", training.experiment.uuid) + "?seed=1"
+    training.refresh_from_db()
+    assert training.state == "waiting"
+    site.client.post(site.url("training-cancel", training.uuid))
+    training.refresh_from_db()
+    assert training.state == "cancelled"
+    late = site.client.post(site.url("training-cancel", training.uuid), follow=True)
+    assert "It has ended already." in late.content.decode()
+
+
+def test_files_are_taken_along(site: Site) -> None:
+    training = trained(site.order())
+    page = site.page(training.experiment)
+    names = re.findall(rf'{site.url("training", training.uuid)}files/([\w.]+)"', page)
+    assert {"plan.json", "log.txt", "events.jsonl", "predictions.val.json", "best.zip"} <= set(names)
+    weights = site.client.get(site.url("training-file", training.uuid, "best.zip"))
+    assert ZipFile(io.BytesIO(b"".join(weights))).namelist() == ["best/meta.json"]  # type: ignore[arg-type]
+    assert b"begins" in b"".join(site.client.get(site.url("training-file", training.uuid, "log.txt")))  # type: ignore[arg-type]
+    for name in ("lock", "tensorboard.zip", "..%2Fplan.json"):
+        assert site.client.get(site.url("training", training.uuid) + f"files/{name}").status_code == 404
+
+
+class TestACheckpointThatIsReplaced:
+    """While its files are read, as a training does it: the folder goes aside, another one takes its place."""
+
+    @pytest.fixture
+    def training(self, site: Site) -> Training:
+        return trained(site.order())
+
+    def replaced(self, training: Training, monkeypatch: pytest.MonkeyPatch, times: int) -> None:
+        best, write, times_left = files.folder_of(training) / "best", ZipFile.write, [times]
+
+        def write_late(archive: ZipFile, path: Path, name: Path) -> None:
+            if times_left[0]:
+                times_left[0] -= 1
+                best.rename(aside := best.with_name(f"old-{times}-{times_left[0]}"))
+                best.mkdir()
+                (best / "meta.json").write_text('"newer"')
+                path = path if times_left[0] % 2 else aside / "gone"
+            write(archive, path, name)
+
+        monkeypatch.setattr(ZipFile, "write", write_late)
+
+    def test_is_given_as_it_is_afterwards(
+        self, site: Site, training: Training, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        address = site.url("training-file", training.uuid, "best.zip")
+        with monkeypatch.context() as patch:
+            self.replaced(training, patch, times=2)
+            response = site.client.get(address)
+        assert ZipFile(io.BytesIO(b"".join(response))).read("best/meta.json") == b'"newer"'  # type: ignore[arg-type]
+        with monkeypatch.context() as patch:
+            self.replaced(training, patch, times=99)
+            answer = site.client.get(address)
+        assert answer.status_code == 409 and "best is just being written anew" in answer.content.decode()
+        missing = files.folder_of(training) / "best" / "gone"
+        monkeypatch.setattr(files, "_files", lambda folder: iter([missing]))
+        page = site.page(training.experiment)
+        assert "plan.json" in page and "best.zip" not in page
+
+
+def test_the_next_in_line_and_the_subtitles_of_a_form(site: Site) -> None:
+    one = site.order()
+    training_cancel(training=one, actor=None)
+    two, three = site.order(), site.order(name="later")
+    assert "before it" not in site.page(two.experiment)
+    assert "1 before it" in site.page(three.experiment)
+    Training.objects.filter(pk=two.pk).update(state="running", device="cpu", heartbeat=NOW, started_at=NOW)
+    assert ahead_of(two) == 0  # as it was read
+    assert "subtitle" not in ExperimentForm(project=site.hand_made.project).initial
+    measured = {"width": 2, "n_items": 1, "checksum": "0", "state": "done", "finished_at": NOW}
+    about = {"project": site.hand_made.project, "name": "said", "kind": "subtitle", "extractor": "builtin-text"}
+    feature_set = FeatureSet.objects.create(path="/a/said.h5", **about, **measured)
+    assert ExperimentForm(project=site.hand_made.project).initial["subtitle"] == str(feature_set.uuid)
+
+
+def test_what_cannot_be_trained_says_what_is_missing(site: Site) -> None:
+    project, other = site.hand_made.project, MembershipFactory(role="admin")
+    project.feature_sets.filter(kind="query").delete()
+    for name in ("experiments", "experiment-new"):
+        assert "No features yet" in site.client.get(site.url(name)).content.decode()
+    project.queries.filter(split="train").delete()
+    ready_release(project)
+    assert "has no training set" in site.client.get(site.url("experiments")).content.decode()
+    site.client.force_login(other.user)
+    page = site.client.get(site.url("experiments", other.project.uuid)).content.decode()
+    assert "Nothing to train on yet" in page

@@ -1,5 +1,6 @@
 """The process that a training is: its folder is held while it runs, what it started ends with it, what it is told."""
 
+import ctypes
 import json
 import re
 import signal
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 from django.views.debug import SafeExceptionReporterFilter
 
+from models_runner.experiments import devices
 from models_runner.experiments.child import TrainingChild, folder_lock
 from models_runner.experiments.devices import devices_shown
 
@@ -90,7 +92,36 @@ def test_a_program_sees_the_gpu_of_its_worker(
     device: str, gpus: int, visible_devices: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    devices = devices_shown(device, gpus)
-    assert program_environment(tmp_path, devices=devices).get("CUDA_VISIBLE_DEVICES") == visible_devices
+    visible = devices_shown(device, gpus)
+    assert program_environment(tmp_path, devices=visible).get("CUDA_VISIBLE_DEVICES") == visible_devices
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "7")
-    assert program_environment(tmp_path, devices=devices)["CUDA_VISIBLE_DEVICES"] == "7"
+    assert program_environment(tmp_path, devices=visible)["CUDA_VISIBLE_DEVICES"] == "7"
+
+
+class Driver:
+    """Stands in for CUDA's, with two GPUs."""
+
+    def __init__(self, name: str) -> None:
+        assert name == "libcuda.so.1"
+
+    def cuInit(self, flags: int) -> int:
+        return flags
+
+    def cuDeviceGetCount(self, count: Any) -> int:
+        count._obj.value = 2
+        return 0
+
+    def cuDeviceGet(self, device: Any, number: int) -> int:
+        device._obj.value = number
+        return 0
+
+    def cuDeviceGetUuid(self, uuid: Any, device: Any) -> int:
+        uuid._obj[0], uuid._obj[15] = device.value, 255
+        return 0
+
+
+def test_cuda_is_queried_for_its_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    assert devices.gpus_seen() == []
+    monkeypatch.setattr(ctypes, "CDLL", Driver)
+    assert devices._gpus() == [f"0{number}000000-0000-0000-0000-0000000000ff" for number in range(2)]

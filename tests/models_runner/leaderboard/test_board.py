@@ -3,7 +3,6 @@
 import io
 import json
 import re
-from copy import deepcopy
 from typing import Any
 from zipfile import ZipFile
 
@@ -11,63 +10,28 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from accounts.models import Membership
 from annotation.models import Moment
 from core.files import ReceivedOnDisk
 from judging.models import Release
 from models_runner.leaderboard.services.participants import leaderboard_change, leaderboard_of
 from models_runner.leaderboard.services.releases import release_receive
 from models_runner.models import Leaderboard, Run, Score
-from tests.conftest import Messages, hash_with
+from tests.conftest import Messages
 from tests.factories import ProjectFactory, lead, triggers_asleep
-from tests.judging.scenario import HandMade
-from tests.models_runner.acts import GOOD, WRONG, bring, member_of, participant, ready_release, run_json, uploaded
+from tests.models_runner.acts import GOOD, member_of, run_json, uploaded
+from tests.models_runner.leaderboard.conftest import Board
 
 pytestmark = pytest.mark.django_db
-TEST_ROWS = [["beta", 3.0, 30.0, 1.0], ["alpha", 1.0, 2.5, 0.5]]
-
-
-class Site:
-    """Two participants' runs on both splits of one release."""
-
-    def __init__(self) -> None:
-        self.hand_made = HandMade()
-        self.release: Release = ready_release(self.hand_made.project)
-        self.one, self.two = participant(self.hand_made.project), participant(self.hand_made.project)
-        self.run = bring(self.one, self.release, run_json({10: GOOD, 11: GOOD}))
-        self.other = bring(self.two, self.release, run_json({10: WRONG}), system="theirs")
-        self.hidden = bring(self.one, self.release, run_json({20: TEST_ROWS}), split="test")
-        self.hidden_other = bring(self.two, self.release, run_json({20: GOOD}), system="theirs", split="test")
-
-    def browser(self, member: Membership) -> Client:
-        client = Client()
-        client.force_login(member.user)
-        return client
-
-    def url(self, name: str, *more: str) -> str:
-        return reverse(f"models_runner:{name}", args=[self.hand_made.project.uuid, *more])
-
-
-@pytest.fixture(scope="module")
-def scenario_once(module_database: None) -> Site:
-    with pytest.MonkeyPatch.context() as patch:
-        hash_with(patch)
-        return Site()
 
 
 @pytest.fixture
-def site(db: None, scenario_once: Site) -> Site:
-    return deepcopy(scenario_once)
+def reader(board: Board) -> Client:
+    return board.browser(board.one)
 
 
 @pytest.fixture
-def reader(site: Site) -> Client:
-    return site.browser(site.one)
-
-
-@pytest.fixture
-def chief(site: Site) -> Client:
-    return site.browser(member_of(site.hand_made, site.hand_made.lead))
+def chief(board: Board) -> Client:
+    return board.browser(member_of(board.hand_made, board.hand_made.lead))
 
 
 def page(client: Client, url: str, status: int = 200) -> str:
@@ -81,56 +45,56 @@ def systems(text: str) -> list[str]:
 
 
 class TestLeaderboard:
-    def test_best_first_with_interval_unjudged_rate_and_test(self, site: Site, reader: Client) -> None:
-        text = page(reader, site.url("runs") + "?split=val")
+    def test_best_first_with_interval_unjudged_rate_and_test(self, board: Board, reader: Client) -> None:
+        text = page(reader, board.url("runs") + "?split=val")
         assert systems(text) == ["similarity", "ours", "theirs"]  # the first two return the same
         about = {"metric": "NDCG@10,IoU>=0.3", "convention": "paper", "gain": "exponential"}
-        score = Score.objects.get(scoring__run=site.run, **about)
+        score = Score.objects.get(scoring__run=board.run, **about)
         words = (f"<b>{score.value:.4f}</b>", f"{score.low:.4f}–{score.high:.4f}", "33 % unjudged", ">base<", "<svg")
         assert [word for word in words if word not in text] == []
         how = "&convention=released&gain=linear&show=k20&sort=NDCG@20,IoU>=0.7"
-        text = page(reader, f"{site.url('runs')}?split=val{how}")
+        text = page(reader, f"{board.url('runs')}?split=val{how}")
         assert 'aria-sort="descending"><a' in text and "NDCG@20,IoU&gt;=0.7" in text
-        assert "R@100, μ 0.7" in page(reader, site.url("runs") + "?split=val&show=recall")
-        page(reader, site.url("runs") + "?release=9999999999999&split=no&show=k7&sort=x&base=y&convention=z")
+        assert "R@100, μ 0.7" in page(reader, board.url("runs") + "?split=val&show=recall")
+        page(reader, board.url("runs") + "?release=9999999999999&split=no&show=k7&sort=x&base=y&convention=z")
         project, client = ProjectFactory(), Client()
         client.force_login(lead(project))
         assert "Nothing to score on yet" in page(client, reverse("models_runner:runs", args=[project.uuid]))
 
-    def test_runs_of_others_are_not_opened_and_earlier_scores_are_stale(self, site: Site, reader: Client) -> None:
-        text = page(reader, site.url("runs") + "?split=val")
-        assert reverse("models_runner:run", args=[site.run.uuid]) in text
-        assert reverse("models_runner:run", args=[site.other.uuid]) not in text
-        page(reader, reverse("models_runner:run", args=[site.other.uuid]), 403)
-        page(reader, reverse("models_runner:run-download", args=[site.other.uuid]), 403)
+    def test_runs_of_others_are_not_opened_and_earlier_scores_are_stale(self, board: Board, reader: Client) -> None:
+        text = page(reader, board.url("runs") + "?split=val")
+        assert reverse("models_runner:run", args=[board.run.uuid]) in text
+        assert reverse("models_runner:run", args=[board.other.uuid]) not in text
+        page(reader, reverse("models_runner:run", args=[board.other.uuid]), 403)
+        page(reader, reverse("models_runner:run-download", args=[board.other.uuid]), 403)
         about = {
-            "project": site.hand_made.project,
+            "project": board.hand_made.project,
             "version": 2,
             "state": "ready",
-            "archive": site.release.archive.name,
+            "archive": board.release.archive.name,
         }
         release_receive(release_id=Release.objects.create(**about).pk)
-        text = page(reader, site.url("runs") + "?split=val")
+        text = page(reader, board.url("runs") + "?split=val")
         assert text.count("stale: release 1") == 2
         assert "2 runs of earlier releases wait" in text
         assert 'hx-trigger="every 3s"' in text
 
-    def test_exports(self, site: Site, chief: Client) -> None:
+    def test_exports(self, board: Board, chief: Client) -> None:
         query = "?split=val&sort=NDCG@10,IoU>=0.5"
-        rows = json.loads(page(chief, site.url("export", "json") + query))["scores"]
+        rows = json.loads(page(chief, board.url("export", "json") + query))["scores"]
         assert len(rows) == 3 * (9 + 12)
         assert {row["tested_against"] for row in rows if row["metric"] == "NDCG@10,IoU>=0.5"} >= {None}
-        lines = page(chief, site.url("export", "csv") + query).splitlines()
+        lines = page(chief, board.url("export", "csv") + query).splitlines()
         assert lines[0].startswith('"system","team","source","release","split","metric"')
         assert len(lines) == len(rows) + 1
-        assert "\\toprule" in page(chief, site.url("export", "tex") + query)
-        page(chief, site.url("export", "xls"), 404)
+        assert "\\toprule" in page(chief, board.url("export", "tex") + query)
+        page(chief, board.url("export", "xls"), 404)
 
 
 class TestUpload:
-    def send(self, scenario: Site, client: Client, content: bytes = b"[]", **values: object) -> Any:
+    def send(self, board: Board, client: Client, content: bytes = b"[]", **values: object) -> Any:
         form = {"file": uploaded(content), "system": "new", "team": "", "split": "val", "release": 1}
-        return client.post(scenario.url("run-new"), {**form, **values})
+        return client.post(board.url("run-new"), {**form, **values})
 
     @pytest.mark.parametrize(
         ("content", "words"),
@@ -140,10 +104,10 @@ class TestUpload:
         ],
     )
     def test_a_run_is_uploaded_read_and_shown(
-        self, content: bytes, words: tuple[str, ...], site: Site, reader: Client, messages: Messages
+        self, content: bytes, words: tuple[str, ...], board: Board, reader: Client, messages: Messages
     ) -> None:
         with messages():
-            answer = self.send(site, reader, content)
+            answer = self.send(board, reader, content)
         address = reverse("models_runner:run", args=[Run.objects.get(system="new").uuid])
         assert answer.headers["Location"] == address
         text = page(reader, address)
@@ -160,110 +124,110 @@ class TestUpload:
         ],
     )
     def test_the_form_says_what_is_wrong(
-        self, values: dict[str, object], status: int, words: str, site: Site, reader: Client
+        self, values: dict[str, object], status: int, words: str, board: Board, reader: Client
     ) -> None:
-        answer = self.send(site, reader, **values)
+        answer = self.send(board, reader, **values)
         assert answer.status_code == status
         assert words in answer.content.decode().replace("&#x27;", "'")
 
     def test_the_limit_is_shown_before_and_after_and_no_body_is_read(
-        self, site: Site, reader: Client, settings: Any, monkeypatch: pytest.MonkeyPatch
+        self, board: Board, reader: Client, settings: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        leaderboard_change(project=site.hand_made.project, actor=None, hides_test=True, uploads_per_day=2)
-        assert "the next is possible on" in page(reader, site.url("run-new"))
+        leaderboard_change(project=board.hand_made.project, actor=None, hides_test=True, uploads_per_day=2)
+        assert "the next is possible on" in page(reader, board.url("run-new"))
         monkeypatch.setattr(ReceivedOnDisk, "new_file", None)  # calling it would fail
-        answer = self.send(site, reader)
+        answer = self.send(board, reader)
         assert answer.status_code == 409
         assert "You have uploaded 2 runs within a day" in answer.content.decode()
         settings.RUN_MAX_MB = -1
-        assert self.send(site, site.browser(site.two), b"x" * 100).status_code == 413
+        assert self.send(board, board.browser(board.two), b"x" * 100).status_code == 413
 
-    def test_a_token_is_needed(self, site: Site) -> None:
+    def test_a_token_is_needed(self, board: Board) -> None:
         client = Client(enforce_csrf_checks=True)
-        client.force_login(site.one.user)
-        assert self.send(site, client).status_code == 403
+        client.force_login(board.one.user)
+        assert self.send(board, client).status_code == 403
 
 
 class TestComparison:
-    def page_url(self, scenario: Site, one: Run, other: Run, split: str = "val") -> str:
-        return scenario.url("compare") + f"?split={split}&one={one.uuid}&other={other.uuid}"
+    def page_url(self, board: Board, one: Run, other: Run, split: str = "val") -> str:
+        return board.url("compare") + f"?split={split}&one={one.uuid}&other={other.uuid}"
 
-    def test_wins_ties_losses_and_no_query_of_a_hidden_split(self, site: Site, reader: Client, chief: Client) -> None:
-        text = page(reader, self.page_url(site, site.run, site.other))
+    def test_wins_ties_losses_and_no_query_of_a_hidden_split(self, board: Board, reader: Client, chief: Client) -> None:
+        text = page(reader, self.page_url(board, board.run, board.other))
         assert "2 · 0 · 0" in text
         assert text.count("query=10&amp;run=") == 1
         assert text.count("<svg") == 2
-        assert "Choose two different runs." in page(reader, self.page_url(site, site.run, site.run))
-        assert "<select" in page(reader, site.url("compare") + "?split=val&one=x&other=y")
-        url = self.page_url(site, site.hidden, site.hidden_other, "test")
+        assert "Choose two different runs." in page(reader, self.page_url(board, board.run, board.run))
+        assert "<select" in page(reader, board.url("compare") + "?split=val&one=x&other=y")
+        url = self.page_url(board, board.hidden, board.hidden_other, "test")
         assert "query=20" in page(chief, url)
         assert "Too few queries to show scores" in page(reader, url)
-        Leaderboard.objects.create(project=site.hand_made.project, least_queries=1, ladder="off")
+        Leaderboard.objects.create(project=board.hand_made.project, least_queries=1, ladder="off")
         text = page(reader, url)
         assert "single queries and tests are not shown" in text
         assert "query=20" not in text
 
 
 class TestCase:
-    def page_url(self, scenario: Site, *runs: Run, query: int = 10, split: str = "val") -> str:
+    def page_url(self, board: Board, *runs: Run, query: int = 10, split: str = "val") -> str:
         selection = "".join(f"&run={run.uuid}" for run in runs)
-        return scenario.url("case") + f"?split={split}&query={query}{selection}"
+        return board.url("case") + f"?split={split}&query={query}{selection}"
 
-    def test_ground_truth_answers_and_clips_for_staff_alone(self, site: Site, reader: Client, chief: Client) -> None:
-        text = page(reader, self.page_url(site, site.run, site.other))
+    def test_ground_truth_answers_and_clips_for_staff_alone(self, board: Board, reader: Client, chief: Client) -> None:
+        text = page(reader, self.page_url(board, board.run, board.other))
         assert [word for word in ("a person sings", "rank 1", "missed") if word not in text] == []
         assert (text.count('class="found"'), text.count('class="miss"')) == (2, 2)
-        assert "does not answer the query" in page(reader, self.page_url(site, site.other, query=11))
-        page(reader, self.page_url(site, site.run, query=31), 404)  # which is not judged
-        hidden_case = self.page_url(site, site.hidden, query=20, split="test")
+        assert "does not answer the query" in page(reader, self.page_url(board, board.other, query=11))
+        page(reader, self.page_url(board, board.run, query=31), 404)  # which is not judged
+        hidden_case = self.page_url(board, board.hidden, query=20, split="test")
         page(chief, hidden_case)
         page(reader, hidden_case, 403)
         Moment.objects.filter(video__name="alpha").update(preview="x.gif", preview_state="ready")
-        assert page(chief, self.page_url(site, site.run)).count("<img loading") == 5  # two judged, three returned
-        assert "<img loading" not in page(reader, self.page_url(site, site.run))
+        assert page(chief, self.page_url(board, board.run)).count("<img loading") == 5  # two judged, three returned
+        assert "<img loading" not in page(reader, self.page_url(board, board.run))
 
 
 class TestFiles:
-    def file(self, scenario: Site, client: Client, name: str) -> object:
-        return client.get(reverse("models_runner:file", args=[scenario.release.uuid, name]))
+    def file(self, board: Board, client: Client, name: str) -> object:
+        return client.get(reverse("models_runner:file", args=[board.release.uuid, name]))
 
-    def test_participants_get_open_files_and_queries_instead_of_hidden_labels(self, site: Site, reader: Client) -> None:
-        text = page(reader, site.url("files"))
+    def test_participants_get_open_files_and_queries_for_hidden_labels(self, board: Board, reader: Client) -> None:
+        text = page(reader, board.url("files"))
         assert "val.json" in text
         assert "test.json" not in text
-        answer = self.file(site, reader, "test_queries.json")
+        answer = self.file(board, reader, "test_queries.json")
         rows = json.loads(b"".join(answer.streaming_content))  # type: ignore[attr-defined]
         assert [set(row) for row in rows] == [{"query_id", "query"}] * 2
         openly = {"val.json", "video_corpus.json", "train_top01.json", "train_top20.json", "train_top40.json"}
-        with site.release.archive.open("rb") as source, ZipFile(io.BytesIO(source.read())) as archive:
+        with board.release.archive.open("rb") as source, ZipFile(io.BytesIO(source.read())) as archive:
             for name in set(archive.namelist()):
-                answer: Any = self.file(site, reader, name)
+                answer: Any = self.file(board, reader, name)
                 if name in openly:
                     assert b"".join(answer.streaming_content) == archive.read(name)
                 else:
                     assert answer.status_code == 404, name
-        assert reader.get(reverse("judging:release-download", args=[site.release.uuid])).status_code == 403
+        assert reader.get(reverse("judging:release-download", args=[board.release.uuid])).status_code == 403
 
     @pytest.mark.parametrize("changes", [{"archive": "releases/gone.zip"}, {"archive_sha256": "0" * 64}])
     def test_an_archive_that_is_gone_or_another_gives_none(
-        self, site: Site, reader: Client, changes: dict[str, str]
+        self, board: Board, reader: Client, changes: dict[str, str]
     ) -> None:
         with triggers_asleep():
-            Release.objects.filter(pk=site.release.pk).update(**changes)
-        assert "val.json" in page(reader, site.url("files"))
-        assert self.file(site, reader, "val.json").status_code == 409  # type: ignore[attr-defined]
+            Release.objects.filter(pk=board.release.pk).update(**changes)
+        assert "val.json" in page(reader, board.url("files"))
+        assert self.file(board, reader, "val.json").status_code == 409  # type: ignore[attr-defined]
 
 
-def test_a_lead_sets_what_is_hidden_and_has_the_missing_run_made(site: Site, chief: Client, messages: Messages) -> None:
+def test_a_lead_sets_what_is_hidden_and_has_a_missing_run_made(board: Board, chief: Client, messages: Messages) -> None:
     values = {"uploads_per_day": 3, "uploads_in_all": 7, "least_queries": 60, "ladder": "on", "alike_percent": 0}
-    chief.post(site.url("settings"), {"hides_val": "on", **values})
-    leaderboard = leaderboard_of(site.hand_made.project)
+    chief.post(board.url("settings"), {"hides_val": "on", **values})
+    leaderboard = leaderboard_of(board.hand_made.project)
     assert {name: getattr(leaderboard, name) for name in values} == values
     assert (leaderboard.hides_val, leaderboard.hides_test) == (True, False)
-    event = site.hand_made.project.audit_events.get(action="leaderboard.change")
+    event = board.hand_made.project.audit_events.get(action="leaderboard.change")
     assert event.data == {"hides_val": True, "hides_test": False, **values}
-    assert chief.post(site.url("settings"), {"uploads_per_day": 0}).status_code == 422
+    assert chief.post(board.url("settings"), {"uploads_per_day": 0}).status_code == 422
     Run.objects.filter(source="similarity").delete()
     with messages():
-        chief.post(site.url("run-create"))
+        chief.post(board.url("run-create"))
     assert Run.objects.filter(source="similarity", state="scored").count() == 2

@@ -46,20 +46,6 @@ def test_the_chance_of_rounding_up(value: float, up: float) -> None:
     assert np.mean([rounded(value, STEP, share) == 0.4 for share in shares]) == pytest.approx(up, abs=1e-4)
 
 
-@pytest.mark.parametrize("part", [0.05, 0.3, 0.5, 0.8, 0.95])
-def test_an_answer_reveals_equally_little_wherever_a_score_lies(part: float) -> None:
-    """The Fisher information of up or down, (dp/df)**2 / (p (1 - p)), is pi**2 at every f."""
-    shares = (np.arange(200_000) + 0.5) / 200_000
-
-    def chance(f: float) -> float:
-        return float((shares < np.sin(np.pi * f / 2) ** 2).mean())
-
-    rate = np.mean([rounded(float(STEP) * part, STEP, share) > 0 for share in shares[::50]])
-    assert rate == pytest.approx(chance(part), abs=1e-3)
-    slope = (chance(part + 0.01) - chance(part - 0.01)) / 0.02
-    assert slope**2 / (rate * (1 - rate)) == pytest.approx(np.pi**2, rel=0.05)
-
-
 def test_shares_are_secret_even_and_the_same_for_the_same() -> None:
     shares = np.array([share_of(b"secret", "run", str(number)) for number in range(2_000)])
     assert shares[7] == share_of(b"secret", "run", "7") != share_of(b"other", "run", "7")

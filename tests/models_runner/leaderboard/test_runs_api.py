@@ -88,14 +88,6 @@ def test_limits_have_codes_and_no_body_is_read(site: Site, settings: Any, monkey
     assert refusal(send(site.member, system="second")) == (409, "not_possible")
 
 
-def test_runs_are_their_owners_and_staffs(site: Site) -> None:
-    run, people = site.bring(run_json({10: GOOD})), (site.member, participant(site.project), site.lead)
-    mine, others, all_runs = (program(person).get(url("runs", site.project)).json()["results"] for person in people)
-    assert [row["uuid"] for row in mine] == [str(run.uuid)]
-    assert (others, len(all_runs)) == ([], 3)  # with those by similarity
-    assert [program(person).get(url("run", run)).status_code for person in people] == [200, 403, 200]
-
-
 def test_the_leaderboard_is_ranked_and_tested(site: Site, messages: Messages) -> None:
     site.bring(run_json({11: GOOD}))
     query = {"split": "val", "sort": "NDCG@20,IoU>=0.5", "gain": "linear"}
@@ -109,22 +101,3 @@ def test_the_leaderboard_is_ranked_and_tested(site: Site, messages: Messages) ->
     assert 0 < second["p"] <= 1
     bare = ProjectFactory()
     assert program(participant(bare)).get(url("leaderboard", bare)).status_code == 404  # no release
-
-
-def test_of_hidden_labels_scores_come_in_steps_of_one_convention(site: Site) -> None:
-    site.set_rules(hides_val=True, uploads_per_day=9, least_queries=1)
-    run = site.bring(run_json({10: GOOD[1:], 11: GOOD}))
-    mine, exact = (
-        program(person).get(url("run", run)).json()["scorings"][0]["scores"] for person in (site.member, site.lead)
-    )
-    assert (len(mine), len(exact)) == (9, 48)
-    for score in mine:
-        (same,) = (e for e in exact if all(e[name] == score[name] for name in ("metric", "convention", "gain")))
-        assert score["value"] in {0, 0.5, 1}  # two queries
-        assert abs(score["value"] - same["value"]) < 0.5
-        assert (score["low"], score["high"]) == (0, 1)
-    filters = {"split": "val", "convention": "released", "gain": "linear"}
-    board = program(site.member).get(url("leaderboard", site.project), filters).json()
-    assert (board["step"], board["refusal"], board["is_testing"]) == (0.5, "", False)
-    about_scores = {(row["convention"], row["gain"], row["p"], row["p_holm"]) for row in board["scores"]}
-    assert about_scores == {("paper", "exponential", None, None)}

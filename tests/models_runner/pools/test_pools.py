@@ -18,11 +18,10 @@ from core.models import Job
 from judging.models import Batch, Release
 from judging.work.services.batches import batch_create
 from models_runner.models import Run
-from models_runner.pools.services import PLANS
 from moment_retrieval import formats, records, tables
 from tests.annotation.corpora.importers.shared import DATA, needs_shared
 from tests.conftest import Messages, hash_with
-from tests.factories import MINUTES, CandidateFactory, MomentFactory, ProjectFactory, QueryFactory, VideoFactory, admin
+from tests.factories import CandidateFactory, MomentFactory, ProjectFactory, QueryFactory, VideoFactory, admin
 from tests.judging.growing import Growing
 
 pytestmark = pytest.mark.django_db
@@ -267,17 +266,6 @@ def test_an_opening_that_stopped_can_go_on(
     with messages():
         browser.post(url("pool-open", pooling))
     assert "0 of 1" in page("pool", pooling)
-
-
-def test_a_plan_that_was_lost_is_made(browser: Client, page: Page, collection: Growing, messages: Messages) -> None:
-    browser.post(url("pool-create", collection.project), form(save_run(collection, [3])))
-    pooling = Pooling.objects.get()
-    assert "Reading the runs" in page("pool", pooling)
-    for later, state in ((0, "preparing"), (2, "ready")):
-        with messages():
-            PLANS.sweep(pooling.created_at + later * MINUTES)
-        pooling.refresh_from_db()
-        assert pooling.state == state
 
 
 def test_reports_as_csv(browser: Client, collection: Growing) -> None:

@@ -164,7 +164,7 @@ def test_a_moment_that_is_annotated_is_shown_by_its_preview(
     assert site.api()["hits"][0]["preview"] == str(moment.preview_uuid)
 
 
-def test_staff_alone_watch_videos(site: Site) -> None:
+def test_part_of_a_video_is_sent_to_its_own_project(site: Site) -> None:
     url = site.url("video", site.filmed().uuid)
     part = site.client.get(url, headers={"Range": "bytes=2-4"})
     assert (part.status_code, part.content, part["Content-Type"]) == (206, b"234", "video/mp4")

@@ -5,7 +5,16 @@ import torch
 from torch import Tensor
 
 from moment_retrieval.batches import Sequences
-from moment_retrieval.search import RankedMoments, encode_corpus, largest, search, search_candidates, seconds
+from moment_retrieval.models.conquer import Conquer, EncodedClips
+from moment_retrieval.search import (
+    RankedMoments,
+    by_probability,
+    encode_corpus,
+    largest,
+    search,
+    search_candidates,
+    seconds,
+)
 from moment_retrieval.settings import Decoding
 from tests.moment_retrieval.baselines import test_conquer_parity as conquer
 from tests.moment_retrieval.baselines.test_two_stream_parity import (  # noqa: F401
@@ -19,6 +28,7 @@ from tests.moment_retrieval.baselines.vectors import needs_parity, packed, tenso
 
 pytestmark = needs_parity
 ALPHA = {"xml": 20.0, "reloclnet": 30.0}
+INFERENCE = "conquer/inference.npz"
 
 
 def corpus_of(baseline: str) -> list[tuple[Sequences, Sequences]]:  # noqa: F811
@@ -88,20 +98,36 @@ def test_the_forty_best_moments_are_the_published_ones(baseline: str) -> None:  
     torch.testing.assert_close(moments.score, of(baseline, "inference", "moment_score"), rtol=1e-3, atol=0)
 
 
+def conquer_inputs() -> tuple[Conquer, Sequences, EncodedClips]:
+    """Four queries, and the clips of ten candidates each: copies of its own, behind its true video."""
+    names = ("query", "visual", "sub")
+    parts = {name: [tensor(INFERENCE, f"in/{name}_{part}") for part in ("feat", "mask")] for name in names}
+    model = conquer.model_of()
+    streams = [packed(*(part[:, 1:].flatten(0, 1) for part in parts[name])) for name in ("visual", "sub")]
+    return model, packed(*parts["query"]), model.encode_clips(*streams)
+
+
 @pytest.mark.parametrize(("case", "longest"), [("disjoint", 24), ("disjoint_maxl8", 8)])
 def test_conquers_forty_best_moments_are_the_published_ones(case: str, longest: int) -> None:
-    def reference(name: str) -> Tensor:
-        return tensor("conquer/inference.npz", name)
+    model, queries, clips = conquer_inputs()
+    decoding = Decoding(alpha=0, shortest=0, longest=longest, end_offset_s=1.5)
+    moments = search_candidates(model, queries, clips, torch.arange(40).view(4, 10), decoding)
+    videos = tensor(INFERENCE, "in/candidate_video").flatten()[moments.video]
+    assert torch.equal(videos, tensor(INFERENCE, f"{case}/moment_video"))
+    assert torch.equal(times(moments, decoding), tensor(INFERENCE, f"{case}/moment_time"))
+    torch.testing.assert_close(moments.score, tensor(INFERENCE, f"{case}/moment_score"), rtol=1e-3, atol=0)
 
-    candidates = reference("in/candidate_video")  # every query has copies of its own, behind its true video
-    model, decoding = conquer.model_of(), Decoding(alpha=0, shortest=0, longest=longest, end_offset_s=1.5)
-    streams = [
-        packed(reference(f"in/{name}_feat")[:, 1:].flatten(0, 1), reference(f"in/{name}_mask")[:, 1:].flatten(0, 1))
-        for name in ("visual", "sub")
-    ]
-    queries = packed(reference("in/query_feat"), reference("in/query_mask"))
-    clips, slots = model.encode_clips(*streams), torch.arange(40).view(4, 10)
-    moments = search_candidates(model, queries, clips, slots, decoding)
-    assert torch.equal(candidates.flatten()[moments.video], reference(f"{case}/moment_video"))
-    assert torch.equal(times(moments, decoding), reference(f"{case}/moment_time"))
-    torch.testing.assert_close(moments.score, reference(f"{case}/moment_score"), rtol=1e-3, atol=0)
+
+def test_conquers_forty_likeliest_moments_are_the_published_ones() -> None:
+    """The "general" alternative of the released code, which no published run used."""
+    candidates, videos = tensor(INFERENCE, "in/candidate_video"), tensor(INFERENCE, "in/vr_scores")
+    model, queries, clips = conquer_inputs()
+    with torch.inference_mode():
+        encoded = model.encode_queries(queries).taken(torch.arange(4).repeat_interleave(10))
+        output = model.locate(encoded, clips)
+    start, end = (logits.softmax(1).unflatten(0, (4, 10)) for logits in (output.start, output.end))
+    decoding = Decoding(alpha=0, shortest=0, longest=24, end_offset_s=1.5)
+    moments = by_probability(start, end, videos, decoding)
+    assert torch.equal(candidates.gather(1, moments.video), tensor(INFERENCE, "general/moment_video"))
+    assert torch.equal(times(moments, decoding), tensor(INFERENCE, "general/moment_time"))
+    torch.testing.assert_close(moments.score, tensor(INFERENCE, "general/moment_score"), rtol=1e-3, atol=0)

@@ -7,7 +7,7 @@ import pytest
 
 from moment_retrieval.cli import main
 from moment_retrieval.features import open_features
-from tests.moment_retrieval.features.test_pixels import film
+from tests.moment_retrieval.features.test_extractors import film
 
 
 @pytest.fixture

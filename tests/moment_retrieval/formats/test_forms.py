@@ -13,11 +13,13 @@ from moment_retrieval import errors, jsonfiles
 from moment_retrieval.formats import (
     CODECS,
     FileFormat,
+    delimited,
     parse_ground_truth,
     parse_run,
     read_ground_truth,
     read_run,
     trec,
+    tvr_ranking,
     write_ground_truth,
     write_run,
 )
@@ -25,7 +27,6 @@ from moment_retrieval.formats.mvmr import PoolTruth
 from moment_retrieval.formats.qvhighlights import HighlightRun, HighlightTruth
 from moment_retrieval.records import JudgedMoment, QueryMoments, ScoredMoment
 from moment_retrieval.tables import JudgedTable, RunTable
-from tests.moment_retrieval.formats.truths import WRITERS
 
 TEXTS = ('A man\'s, "quote"', "Two\u2028lines")
 
@@ -42,12 +43,33 @@ TRUTH = JudgedTable.from_queries(
         QueryMoments("house#1", TEXTS[1], (JudgedMoment("house", 1e-7, 3.0000001, 1, "x-1"),)),
     ]
 )
-POOLS = PoolTruth(
-    *(TRUTH.query_ids, TRUTH.offsets, TRUTH.spans, TRUTH.weights, TRUTH.texts),
-    notes=(TRUTH.notes[0]._replace(caption="A man."), TRUTH.notes[1]._replace(caption="Two")),
-    pools=(("house", "street"), ("house",)),
-    durations_s={"house": 90.5, "street": 3.0},
-)
+TYPED = JudgedTable(TRUTH.query_ids, TRUTH.offsets, TRUTH.spans, TRUTH.weights, TRUTH.texts, kinds=("vt", "t"))
+SPANS = {"house#0": (0.5, 2.25), "house#1": (1e-7, 3.0000001)}
+NO_QUERIES = {"duration": 3, "timestamps": [], "sentences": [], "pos_moments": [], "retrieval_pool": []}
+POOLS = {
+    "timestamps": list(SPANS.values()),
+    "sentences": TEXTS,
+    "pos_moments": [[], []],
+    "retrieval_pool": [["house"]] * 2,
+}
+
+
+def lines(**rows: Any) -> str:
+    """A line of JSON for each query."""
+    return "\n".join(json.dumps(dict(zip(rows, row, strict=True))) for row in zip(*rows.values(), strict=True))
+
+
+TRUTHS: dict[FileFormat, str | bytes] = {
+    FileFormat.TVR_RANKING: tvr_ranking.write_ground_truth(TRUTH),
+    FileFormat.TVR: lines(desc_id=SPANS, desc=TEXTS, type=TYPED.kinds, vid_name=["house"] * 2, ts=SPANS.values()),
+    FileFormat.QVHIGHLIGHTS: lines(
+        qid=SPANS, query=TEXTS, vid=["house"] * 2, relevant_windows=[[span] for span in SPANS.values()]
+    ),
+    FileFormat.MVMR: json.dumps({"house": {**NO_QUERIES, **POOLS, "duration": 90.5}, "street": NO_QUERIES}),
+    FileFormat.TREC: "".join(f"{name} 0 {trec.written('house', *span)} 1\n" for name, span in SPANS.items()),
+    FileFormat.CSV: delimited.write_csv(TYPED),
+    FileFormat.PARQUET: delimited.write_parquet(TYPED),
+}
 
 
 def encoded(content: str | bytes) -> bytes:
@@ -69,15 +91,16 @@ def test_a_run_is_read_as_it_was_written(form: FileFormat, form_is_named: bool) 
 
 @pytest.mark.parametrize("form", FileFormat, ids=lambda form: form.value)
 @pytest.mark.parametrize("form_is_named", [True, False])
-def test_ground_truth_is_read_as_it_was_written(form: FileFormat, form_is_named: bool) -> None:
+def test_ground_truth_of_every_form_is_read(form: FileFormat, form_is_named: bool) -> None:
     def rows(table: Any) -> list[list[Any]]:
         return [[m.video, m.start_s, m.end_s, m.relevance] for moments in table.values() for m in moments]
 
-    data = encoded(WRITERS[form](POOLS if form is FileFormat.MVMR else TRUTH))
-    read = parse_ground_truth(data, form if form_is_named else None)
+    read = parse_ground_truth(encoded(TRUTHS[form]), form if form_is_named else None)
     assert (list(read), rows(read)) == (list(TRUTH), rows(TRUTH))
     if form is FileFormat.TVR_RANKING:
         assert same(read, TRUTH)  # with pair ids, captions and all
+    if form in (FileFormat.CSV, FileFormat.PARQUET, FileFormat.TVR):
+        assert read.kinds == TYPED.kinds
 
 
 @pytest.mark.parametrize(("video", "word"), [("a b", "a%20b"), ("100%", "100%25"), ("a\tb", "a%09b"), ("é_b", "é_b")])
@@ -101,10 +124,7 @@ def test_the_order_of_trec_is_that_of_scores_and_of_csv_that_of_lines_or_ranks()
     assert [m.video for m in parse_run(f"{head},rank\n{ranked}".encode())["q"]] == ["b", "a"]
 
 
-def test_types_of_queries_survive_and_frames_of_mvmr_become_seconds() -> None:
-    typed = JudgedTable(TRUTH.query_ids, TRUTH.offsets, TRUTH.spans, TRUTH.weights, TRUTH.texts, kinds=("vt", "t"))
-    for form in (FileFormat.CSV, FileFormat.PARQUET, FileFormat.TVR):
-        assert parse_ground_truth(encoded(WRITERS[form](typed))).kinds == ("vt", "t")
+def test_frames_of_mvmr_become_seconds() -> None:
     video = {"fps": 10, "num_frames": 300, "timestamps": [[10, 400]], "sentences": ["s"]}
     video |= {"pos_moments": [[["b", "t", [5, 10]]]], "retrieval_pool": [["a", "b"]]}
     other = {"fps": 5, "num_frames": 10, "timestamps": [], "sentences": [], "pos_moments": [], "retrieval_pool": []}
@@ -124,14 +144,12 @@ def test_one_task_of_a_tvr_submission_is_read(task: str) -> None:
         parse_run(json.dumps(both).encode())
 
 
-def test_saliency_of_clips_is_read_and_written() -> None:
+def test_saliency_of_clips_is_read_and_that_of_runs_written() -> None:
     line = {"qid": 1, "query": "q", "vid": "v", "duration": 7, "relevant_windows": [[2, 6]]}
     line |= {"relevant_clip_ids": [1, 2], "saliency_scores": [[1, 2, 3], [4, 0, 0]]}
     truth = parse_ground_truth(json.dumps(line).encode())
-    again = parse_ground_truth(encoded(WRITERS[FileFormat.QVHIGHLIGHTS](truth)))
-    for table in (truth, again):
-        assert isinstance(table, HighlightTruth)
-        assert table.saliency[0].tolist() == [[0, 0, 0], [1, 2, 3], [4, 0, 0]]
+    assert isinstance(truth, HighlightTruth)
+    assert truth.saliency[0].tolist() == [[0, 0, 0], [1, 2, 3], [4, 0, 0]]
     row = {"qid": 1, "vid": "v", "pred_relevant_windows": [[2, 6, 0.5]], "pred_saliency_scores": [0.5, -1]}
     run = parse_run(json.dumps(row).encode())
     assert isinstance(run, HighlightRun)

@@ -3,11 +3,9 @@
 import numpy as np
 import pytest
 
-from moment_retrieval import formats
-from moment_retrieval.records import JudgedMoment, QueryMoments, ScoredMoment, read_corpus
+from moment_retrieval.records import JudgedMoment, QueryMoments, ScoredMoment
 from moment_retrieval.statistics.economy import Pair, cuts, effect, study
 from moment_retrieval.tables import JudgedTable, RunTable
-from tests.moment_retrieval.shared_data import CORPUS, RUNS, needs_shared, oracle
 
 GRADES = {1: (4, 4), 2: (3, 2), 3: (0, 4, 4, 3), 4: (0, 4, 0, 4), 5: (1, 1)}  # of pairs, as rounds give them; 4 dropped
 DUPLICATE = "8"  # shares the judgments of query 7
@@ -96,22 +94,6 @@ def test_a_study_reports_every_run_under_every_cut(judged: JudgedTable, pairs: l
     assert ties["cuts"][0]["tau"] == [None] * 9
     with pytest.raises(ValueError, match="needs 3 runs, got 2"):
         study({"a": run(1), "b": run(2)}, judged)
-
-
-@pytest.mark.slow
-@needs_shared
-def test_the_nine_author_runs_keep_their_ranking_with_half_the_judgments() -> None:
-    videos, rows = (oracle("ground_truth.json")[name] for name in ("videos", "queries"))
-    rows_by_name = {query: [(videos[video], *more) for video, *more in of] for query, of in rows.items()}
-    judged = JudgedTable.from_moments({query: [JudgedMoment(*row) for row in of] for query, of in rows_by_name.items()})
-    corpus = read_corpus(CORPUS)
-    runs = {path.name: formats.read_run(path, corpus=corpus) for path in sorted(RUNS.glob("*.val.json.gz"))}
-    result = study(runs, judged, halves=4, samples=200)
-    half = next(reduction for reduction in result["cuts"] if reduction["name"] == "half")
-    assert len(result["runs"]) == 9
-    assert min(half["tau"]) > 0.8
-    assert all(low <= tau <= high for low, tau, high in zip(half["low"], half["tau"], half["high"], strict=True))
-    assert 0 < max(half["change"]) < 0.05
 
 
 def test_judgments_are_those_behind_what_remains(judged: JudgedTable, pairs: list[Pair]) -> None:

@@ -106,10 +106,3 @@ def test_a_model_that_does_not_load_or_breaks_says_what_to_set(
         monkeypatch.setattr("annotation.captions.ner._load", lambda name: broken)
         with pytest.raises(NameModelMissing, match=r"no backend.*CAPTION_NER"):
             ModelNames("some/model").find(["A man."], videos=[""])
-
-
-@pytest.mark.slow  # imports transformers
-def test_missing_model_says_what_to_set() -> None:
-    pytest.importorskip("transformers")
-    with pytest.raises(NameModelMissing, match="CAPTION_NER"):
-        ModelNames("/nowhere/at/all").find(["A man."], videos=[""])

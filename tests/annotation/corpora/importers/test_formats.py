@@ -307,10 +307,17 @@ NAMES = (
     " descs desc desc_id description type id kind sub"
 )
 OBJECTS = st.dictionaries(st.sampled_from(NAMES.split()), VALUES, max_size=8)
-LINES = st.text() | OBJECTS.map(json.dumps) | OBJECTS.map(lambda value: json.dumps({"a": value, "n": value}))
+TVR = {"vid_name": "a", "duration": 60.0, "ts": [1, 4.5], "desc": "She sits.", "type": "v", "desc_id": 12}
+NEAR_MISSES = st.fixed_dictionaries({}, optional=dict.fromkeys(TVR, VALUES)).map(lambda changes: TVR | changes)
+LINES = (
+    st.text()
+    | NEAR_MISSES.map(json.dumps)
+    | OBJECTS.map(json.dumps)
+    | OBJECTS.map(lambda value: json.dumps({"a": value, "n": value}))
+)
 
 
-@settings(max_examples=60)
+@settings(max_examples=100)
 @over(st.sampled_from(sorted(FORMATS)), st.lists(LINES, max_size=4), st.booleans(), st.booleans())
 def test_no_text_raises_and_every_record_is_sound(form: str, lines: list[str], clip: bool, has_durations: bool) -> None:
     durations = TABLE.durations if has_durations or FORMATS[form].holds == "subtitles" else {}

@@ -5,8 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from annotation.corpora.importers.base import BadLine, DescriptionRecord, Given, ImportFileError
 from annotation.corpora.importers.tvr import read_durations, read_tvr
@@ -73,25 +71,6 @@ def test_second_use_of_an_id_is_refused() -> None:
     _, first, second = read_tvr([line(desc=""), line(), line(desc="Another.", desc_id="12")], GIVEN)
     assert isinstance(first, DescriptionRecord)  # the id of a refused line stays free
     assert second == BadLine(3, "desc_id 12 was used by an earlier line")
-
-
-JSON_VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.sampled_from(["v", "show_01"]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
-    max_leaves=6,
-)
-OBJECTS = st.fixed_dictionaries({}, optional=dict.fromkeys(GOOD, JSON_VALUES))
-NEAR_MISSES = OBJECTS.map(lambda changes: json.dumps(GOOD | changes))
-
-
-@settings(max_examples=200, deadline=None)
-@given(st.lists(st.text() | JSON_VALUES.map(json.dumps) | NEAR_MISSES, max_size=6))
-def test_no_line_raises_and_every_record_is_sound(lines: list[str]) -> None:
-    for result in read_tvr(lines, GIVEN):
-        assert 1 <= result.line <= len(lines)
-        if isinstance(result, DescriptionRecord):
-            assert 0 <= result.start_s < result.end_s <= DURATIONS[result.video_name][0]
-            assert result.text.strip() and "\0" not in result.text
 
 
 def test_durations_are_read_across_splits_or_have_a_named_error(tmp_path: Path) -> None:
