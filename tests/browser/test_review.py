@@ -11,16 +11,9 @@ from tests import factories
 from tests.browser import acts
 from tests.browser.conftest import Browse
 from tests.browser.test_every_page import Complaints
+from tests.judging.play import waiting
 
 ON_A_CASE = "document.activeElement?.matches('[data-case]:not(.leaving)') ?? false"
-
-
-def waiting(project: Project, relevance: int, *, pairs: int = 2) -> Batch:
-    """A first batch that is done, with one candidate for a second."""
-    batch: Batch = factories.BatchFactory(query__project=project, state="done", pairs=pairs)
-    batch.pairs.update(state="settled", relevance=relevance)
-    factories.CandidateFactory(query=batch.query, rank=21)
-    return batch
 
 
 def queue(browse: Browse, project: Project) -> Page:

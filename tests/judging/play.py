@@ -5,13 +5,13 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from accounts.models import User
+from accounts.models import Project, User
 from judging.models import Assignment, Batch, Flag, Judgment, Pair
 from judging.work.selectors.assignments import OpenAssignment, assignment_by_pair
 from judging.work.services.assignments import assignment_finish, assignment_return, assignment_take
 from judging.work.services.batches import batch_advance
 from judging.work.services.judgments import Answer, flag_set, judgment_submit
-from tests.factories import NOW, annotator
+from tests.factories import NOW, BatchFactory, CandidateFactory, annotator
 
 
 def pairs_of(batch: Batch) -> list[Pair]:
@@ -107,3 +107,12 @@ def judge_round(batch: Batch, first: Sequence[int], second: Sequence[int]) -> No
 def outcomes(batch: Batch) -> list[tuple[str, int | None]]:
     """State and relevance of the pairs by rank."""
     return [(pair.state, pair.relevance) for pair in pairs_of(batch)]
+
+
+def waiting(project: Project, relevance: int = 0, *, pairs: int = 2, beyond: int = 1) -> Batch:
+    """A first batch that waits for a lead's decision: all settled at ``relevance``, some candidates beyond it."""
+    batch: Batch = BatchFactory(query__project=project, state="done", pairs=pairs)
+    batch.pairs.update(state="settled", relevance=relevance)
+    for rank in range(21, 21 + beyond):
+        CandidateFactory(query=batch.query, rank=rank)
+    return batch

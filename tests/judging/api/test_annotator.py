@@ -1,7 +1,6 @@
 """The endpoints of annotators: what they answer, what they store, and what they do not tell."""
 
 from datetime import timedelta
-from typing import Any
 from uuid import UUID
 
 import pytest
@@ -9,7 +8,7 @@ from django.core.files.base import ContentFile
 from django.test import Client
 from django.utils import timezone
 
-from judging.models import Assignment, Flag, Judgment, JudgmentChange
+from judging.models import Assignment, Flag, Judgment
 from tests.factories import (
     BatchFactory,
     JudgmentFactory,
@@ -125,24 +124,6 @@ class TestJudgment:
         again = program.post("judgment", pair, **body)
         assert (again.status_code, again.content) == (200, first.content)
         assert rows() == before
-
-    @pytest.mark.parametrize(
-        ("comment", "comment_after"), [({}, "dim"), ({"comment": None}, "dim"), ({"comment": ""}, "")]
-    )
-    def test_a_change(
-        self, program: Program, open_assignment: Assignment, comment: dict[str, Any], comment_after: str
-    ) -> None:
-        pair = pairs_in_order(open_assignment)[0]
-        new_key = program.grade(open_assignment, pair, 2, comment="dim").json()["pair"]["key"]
-        changed = program.post("judgment", pair, grade=4, key=new_key, **comment).json()["pair"]
-        assert (changed["grade"], Judgment.objects.get().comment) == (4, comment_after)
-        change = JudgmentChange.objects.get()
-        assert (change.from_grade, change.to_grade, str(change.uuid)) == (2, 4, new_key)
-
-    def test_a_pair_that_was_withdrawn(self, program: Program, open_assignment: Assignment) -> None:
-        open_assignment.batch.pairs.update(state="withdrawn", reason="withdrawn_by_lead")
-        assert refusal(program.grade(open_assignment, pairs_in_order(open_assignment)[0], 2)) == (409, "pair_withdrawn")
-        assert program.get("assignment", open_assignment.project).json()["pairs"][0]["withdrawn"] is True
 
 
 def test_a_flag_and_its_end(program: Program, open_assignment: Assignment) -> None:

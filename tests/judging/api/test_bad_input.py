@@ -150,16 +150,3 @@ def test_neither_charset_nor_64_kb_matter(program: Program, assignment: Assignme
     kind = f"{JSON}; charset={charset}" if charset else JSON
     answer = program.client.generic("POST", url("judgment", pair), body, content_type=kind)
     assert answer.status_code == 200 or (charset and refusal(answer)[0] == 400)
-
-
-@pytest.mark.parametrize("made_for", ["another pair", "another assignment", "the time after a grade"])
-def test_a_key_of_something_else(program: Program, assignment: Assignment, refused: Refusal, made_for: str) -> None:
-    first, second, _ = pairs_in_order(assignment)
-    other = hold(BatchFactory(pairs=1))
-    wrong = {
-        "another pair": key(assignment, second),
-        "another assignment": key(other, first),
-        "the time after a grade": key(assignment, first, n_answers=1),
-    }[made_for]
-    message = "This form does not belong to the pair as it stands. Load the page again; nothing was stored."
-    refused(lambda: program.grade(assignment, first, 3, key=str(wrong)), 409, "form_stale", message)

@@ -161,14 +161,6 @@ def test_a_token_goes_before_a_session(site: Site) -> None:
     assert client.get(url("progress", site.project)).status_code == 404
 
 
-def test_who_lost_the_role_keeps_no_access(site: Site) -> None:
-    """A pair's holder who became a lead is refused: who sees others' grades does not judge."""
-    person = site.people["annotator"]
-    Membership.objects.filter(user=person).update(role="lead", number=None, status="")
-    answers = [refusal(site.request(endpoint, program(person))) for endpoint in HOLDER_ENDPOINTS]
-    assert answers == [(403, "not_annotator")] * 3
-
-
 def test_every_route_is_tried() -> None:
     route_names = {name for name in get_resolver().namespace_dict["api"][1].reverse_dict if isinstance(name, str)}
     tried_as_owned = {name.removeprefix("api:") for name in TRIED if name.startswith("api:")}

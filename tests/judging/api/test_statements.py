@@ -41,17 +41,6 @@ def test_one_judgment(credential: str, pairs: int, batches: int) -> None:
         assert statements(client, assignment, index, 2) == STATEMENTS + WHO[credential]
 
 
-def test_a_replay_costs_less() -> None:
-    assignment = hold(BatchFactory(pairs=20))
-    program = Program(assignment.annotator)
-    pair = pairs_in_order(assignment)[0]
-    first_key = str(key(assignment, pair))
-    program.post("judgment", pair, grade=2, key=first_key)
-    with CaptureQueriesContext(connection) as capture:
-        program.post("judgment", pair, grade=2, key=first_key)
-    assert [query for query in capture.captured_queries if query["sql"].startswith(("INSERT", "UPDATE", "WITH"))] == []
-
-
 @pytest.mark.parametrize("name", ["judgments", "assignment"])
 def test_reading_costs_the_same_for_one_pair_and_for_twenty(name: str) -> None:
     counts = set()

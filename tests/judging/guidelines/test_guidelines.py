@@ -3,7 +3,7 @@
 import pytest
 from django.test import Client
 
-from accounts.models import Membership, Project, User
+from accounts.models import Project, User
 from core.exceptions import NotPossible
 from core.models import AuditEvent
 from judging.exceptions import GuidelineStale, NotPossibleNow
@@ -108,11 +108,6 @@ class TestConfirmation:
         ScreeningAttempt.objects.filter(pk=attempt.pk).update(answers=[0], score=1, answered_at=NOW)
         guideline_confirm(project=project, annotator=person, version=1)
         assert GuidelineConfirmation.objects.filter(annotator=person).exists()
-
-    def test_it_takes_a_newcomer_on(self, project: Project) -> None:
-        member = MembershipFactory(project=project, status="training")
-        guideline_confirm(project=project, annotator=member.user, version=1)
-        assert Membership.objects.get(pk=member.pk).status == "exam"
 
     def test_what_is_new_since_the_version_confirmed(self, client: Client, project: Project) -> None:
         client.force_login(annotator(project))

@@ -11,17 +11,12 @@ from judging.models import Judgment, JudgmentImport
 from tests.conftest import Messages
 from tests.factories import ProjectFactory, UserFactory, admin, annotator, lead
 from tests.judging.imports.exports import annotation, rated, task, text
+from tests.judging.views.acts import logged_in
 
 pytestmark = pytest.mark.django_db
 LIST, NEW = "judging:judgment-imports", "judging:judgment-import-new"
 OF_ONE = {"": "get", "-report": "get", "-confirm": "post", "-discard": "post"}
 EXPORT = [task(1, {"pair_id": 0}, annotation(1, 7, rated(4)), annotation(2, 8, rated(9)))]
-
-
-def signed_in(user: User) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 def send(client: Client, messages: Messages, **values: object) -> HttpResponse:
@@ -43,7 +38,7 @@ def owner() -> User:
 
 @pytest.fixture
 def row(owner: User, messages: Messages) -> JudgmentImport:
-    send(signed_in(owner), messages)
+    send(logged_in(owner), messages)
     return JudgmentImport.objects.get()
 
 
@@ -51,7 +46,7 @@ def row(owner: User, messages: Messages) -> JudgmentImport:
 def test_leads_and_admins_of_any_project_get_in(name: str) -> None:
     project = ProjectFactory()
     people = [lead(project), admin(project), annotator(project), UserFactory()]
-    assert [signed_in(person).get(reverse(name)).status_code for person in people] == [200, 200, 403, 403]
+    assert [logged_in(person).get(reverse(name)).status_code for person in people] == [200, 200, 403, 403]
     assert Client().get(reverse(name)).headers["Location"] == f"/login/?next={reverse(name)}"
 
 
@@ -61,7 +56,7 @@ def test_anonymous_people_are_sent_to_the_log_in(row: JudgmentImport) -> None:
 
 
 def test_from_the_form_to_the_project(row: JudgmentImport, owner: User, messages: Messages) -> None:
-    client = signed_in(owner)
+    client = logged_in(owner)
     page = of_one(client, "", row.uuid).content.decode()
     assert "Leave out the 1 that is refused" in page
     assert "the value &#x27;9&#x27; is no grade from 0 to 4" in page
@@ -86,6 +81,6 @@ def test_refused(owner: User, messages: Messages) -> None:
         ({"grades": "Perfect"}, 422, "write it as Perfect=4"),
         ({"project_name": "taken"}, 409, "already"),
     ):
-        answer = send(signed_in(owner), messages, **values)
+        answer = send(logged_in(owner), messages, **values)
         assert (answer.status_code, words in answer.content.decode()) == (status, True)
     assert not JudgmentImport.objects.exists()

@@ -11,18 +11,13 @@ from annotation.corpora.services.imports import may_import_into
 from annotation.models import Corpus, CorpusImport
 from judging.projects.services import project_name_free
 from tests.factories import CorpusFactory, ProjectFactory, QueryFactory, UserFactory, admin, annotator, lead
+from tests.judging.views.acts import logged_in
 
 pytestmark = pytest.mark.django_db
 
 
 def url(corpus: Corpus) -> str:
     return reverse("judging:project-new", args=[corpus.uuid])
-
-
-def signed_in(user: User, **values: bool) -> Client:
-    client = Client(**values)
-    client.force_login(user)
-    return client
 
 
 def imported(owner: User) -> Corpus:
@@ -36,10 +31,10 @@ def imported(owner: User) -> Corpus:
 def test_whoever_makes_it_leads_it(role: object) -> None:
     person = role(ProjectFactory())  # type: ignore[operator]
     corpus = imported(person)
-    assert f"over {corpus.name}" in signed_in(person).get(reverse("annotation:corpora")).content.decode()
-    page = signed_in(person).get(reverse("annotation:import", args=[CorpusImport.objects.get().uuid])).content.decode()
+    assert f"over {corpus.name}" in logged_in(person).get(reverse("annotation:corpora")).content.decode()
+    page = logged_in(person).get(reverse("annotation:import", args=[CorpusImport.objects.get().uuid])).content.decode()
     assert f"Make a project over {corpus.name}" in page and url(corpus) in page
-    answer = signed_in(person).post(url(corpus), {"name": " Winter "}, follow=True)
+    answer = logged_in(person).post(url(corpus), {"name": " Winter "}, follow=True)
     new_project = Project.objects.get(name="Winter")
     assert answer.redirect_chain[-1][0] == reverse("annotation:corpus", args=[new_project.uuid])
     assert (new_project.dataset.corpus, new_project.queries.count()) == (corpus, 0)
@@ -52,28 +47,28 @@ def test_only_over_a_corpus_within_reach() -> None:
     person, placeholder = lead(mine), ProjectFactory(corpus__is_placeholder=True)
     of_others = [imported(lead(ProjectFactory())), CorpusFactory()]
     of_others += [ProjectFactory().dataset.corpus, placeholder.dataset.corpus]
-    assert {signed_in(person).post(url(corpus), {"name": "x"}).status_code for corpus in of_others} == {404}
-    assert signed_in(person).get(reverse("judging:project-new", args=[uuid4()])).status_code == 404
+    assert {logged_in(person).post(url(corpus), {"name": "x"}).status_code for corpus in of_others} == {404}
+    assert logged_in(person).get(reverse("judging:project-new", args=[uuid4()])).status_code == 404
     for stranger in (annotator(mine), UserFactory()):
-        assert signed_in(stranger).post(url(mine.dataset.corpus), {"name": "x"}).status_code == 403
+        assert logged_in(stranger).post(url(mine.dataset.corpus), {"name": "x"}).status_code == 403
     assert not Project.objects.filter(name="x").exists()
     address = url(mine.dataset.corpus)
     assert Client().post(address).headers["Location"] == f"{reverse('login')}?next={address}"
-    assert signed_in(person, enforce_csrf_checks=True).post(address, {"name": "x"}).status_code == 403
+    assert logged_in(person, enforce_csrf_checks=True).post(address, {"name": "x"}).status_code == 403
 
 
 def test_a_corpus_of_an_import_is_its_owners_until_others_have_a_project_over_it() -> None:
     owner, other = lead(ProjectFactory()), lead(ProjectFactory())
     corpus = imported(owner)
     ProjectFactory(corpus=corpus).memberships.create(user=other, role="lead")
-    assert signed_in(owner).get(url(corpus)).status_code == 404
-    assert signed_in(other).get(url(corpus)).status_code == 200
+    assert logged_in(owner).get(url(corpus)).status_code == 404
+    assert logged_in(other).get(url(corpus)).status_code == 200
     assert [may_import_into(actor=person, corpus_name=corpus.name) for person in (owner, other)] == [False, True]
 
 
 def test_a_name_that_cannot_be() -> None:
     project = ProjectFactory(name="taken")
-    browser = signed_in(lead(project))
+    browser = logged_in(lead(project))
     for name, status, words in (("", 422, "Name the project."), (" taken", 409, "already")):
         answer = browser.post(url(project.dataset.corpus), {"name": name})
         assert (answer.status_code, words in answer.content.decode()) == (status, True)
@@ -85,7 +80,7 @@ def test_a_name_that_is_free_is_suggested() -> None:
     Corpus.objects.filter(pk=project.dataset.corpus_id).update(name="Winter")
     for name in ("Winter", "Winter 2"):
         ProjectFactory(name=name)
-    assert 'value="Winter 3"' in signed_in(lead(project)).get(url(project.dataset.corpus)).content.decode()
+    assert 'value="Winter 3"' in logged_in(lead(project)).get(url(project.dataset.corpus)).content.decode()
     assert project_name_free(base_name="Spring") == "Spring"
 
 
@@ -94,15 +89,15 @@ class TestAsACopy:
         source = ProjectFactory()
         QueryFactory(project=source, text="A man sits")
         person = lead(source)
-        page = signed_in(person).get(url(source.dataset.corpus)).content.decode()
+        page = logged_in(person).get(url(source.dataset.corpus)).content.decode()
         assert f'value="{source.uuid}" data-same' in page
         assert f"as in {source.name}" in page and "What is copied and what is not" in page
         form = {"name": "copy", "settings_of": str(source.uuid), "with_queries": "on"}
-        answer = signed_in(person).post(url(source.dataset.corpus), form, follow=True)
+        answer = logged_in(person).post(url(source.dataset.corpus), form, follow=True)
         new_project = Project.objects.get(name="copy")
         assert answer.status_code == 200
         assert list(new_project.queries.values_list("text", flat=True)) == ["A man sits"]
-        assert signed_in(person).get(reverse("annotation:splits", args=[new_project.uuid])).status_code == 200
+        assert logged_in(person).get(reverse("annotation:splits", args=[new_project.uuid])).status_code == 200
 
     def test_not_of_others_nor_queries_of_another_corpus_or_of_nobody(self) -> None:
         mine, elsewhere = ProjectFactory(), ProjectFactory()
@@ -110,10 +105,10 @@ class TestAsACopy:
         elsewhere.memberships.create(user=person, role="lead")
         of_others = ProjectFactory()
         form = {"name": "copy", "settings_of": str(of_others.uuid)}
-        answer = signed_in(person).post(url(mine.dataset.corpus), form)
+        answer = logged_in(person).post(url(mine.dataset.corpus), form)
         assert (answer.status_code, of_others.name in answer.content.decode()) == (422, False)
         for source in ("", str(elsewhere.uuid)):
             form = {"name": "copy", "settings_of": source, "with_queries": "on"}
-            answer = signed_in(person).post(url(mine.dataset.corpus), form)
+            answer = logged_in(person).post(url(mine.dataset.corpus), form)
             assert (answer.status_code, "same corpus" in answer.content.decode()) == (422, True)
         assert not Project.objects.filter(name="copy").exists()

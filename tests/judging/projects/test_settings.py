@@ -15,16 +15,10 @@ from judging.guidelines.services import Example, guideline_publish, policy_publi
 from judging.models import GuidelineConfirmation, GuidelineDraft, KnownPair, ScreeningAttempt
 from tests.factories import BatchFactory, MembershipFactory, MomentFactory, admin, annotator
 from tests.judging.settings import drawn_pair, guideline_form, policy_form, screening_attempt, screening_question
-from tests.judging.views.acts import HTMX, grade_all, take, url
+from tests.judging.views.acts import HTMX, grade_all, logged_in, take, url
 
 pytestmark = pytest.mark.django_db
 LEVELS = ["a"] * 5
-
-
-def logged_in(person: User) -> Client:
-    client = Client()
-    client.force_login(person)
-    return client
 
 
 def page_of(client: Client, name: str, row: object, **query: str) -> str:
@@ -192,6 +186,16 @@ class TestScreening:
         assert "<b>2 of 2</b>, needed 2" in page_of(client, "screening", project)
         assert Membership.objects.get(user=person).status == "training"
 
+    def test_failing_the_last_attempt(self, project: Project, person: User) -> None:
+        client = logged_in(person)
+        client.post(url("screening-start", project))
+        client.post(url("screening-answer", project), self.answers(right=False))
+        page = page_of(client, "screening", project)
+        assert "<b>0 of 2</b>, needed 2" in page
+        assert "Ask your lead" in page
+        client.post(url("screening-start", project))
+        assert ScreeningAttempt.objects.count() == 1
+
     def test_a_bad_answer_keeps_the_others(self, project: Project, person: User) -> None:
         client = logged_in(person)
         client.post(url("screening-start", project))
@@ -291,6 +295,13 @@ class TestPolicy:
         assert answer.status_code == 409
         assert "Version 2 was saved meanwhile" in answer.content.decode()
         assert policy_in_force(project.pk).lease_minutes == 20
+
+    def test_a_screening_with_too_few_questions_stays_closed(self, lead_client: Client, project: Project) -> None:
+        answer = lead_client.post(url("screening-set", project), {"open": "yes"})
+        assert answer.status_code == 409
+        assert "asks 12 questions, and 0 are written" in answer.content.decode()
+        answer = lead_client.post(url("policy-publish", project), policy_form(project, screening_is_open=True))
+        assert (answer.status_code, policy_in_force(project.pk).screening_is_open) == (409, False)
 
     def test_admins_look(self, project: Project) -> None:
         page = page_of(logged_in(admin(project)), "policy", project)

@@ -222,6 +222,9 @@ class TestTruthRule:
         self, client: Client, project: Project, boss: User, messages: Messages
     ) -> None:
         exam = self.exam_taken(project)
+        client.post(url("exam-close", exam), {"truth_rule": "loudest"})
+        exam.refresh_from_db()
+        assert exam.state == "open"
         sit_all(exam, [4, 4])
         late = examinee(project)
         out = exam.attempts.order_by("pk")[2].annotator.memberships.get().number

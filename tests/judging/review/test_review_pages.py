@@ -14,8 +14,6 @@ from judging.review import services, views
 from judging.work.services.batches import batch_review
 from tests.conftest import Messages
 from tests.factories import (
-    BatchFactory,
-    CandidateFactory,
     JudgmentFactory,
     PairFactory,
     admin,
@@ -23,18 +21,10 @@ from tests.factories import (
     lead,
     triggers_asleep,
 )
-from tests.judging.play import take
+from tests.judging.play import take, waiting
 from tests.judging.views.acts import HTMX, url
 
 pytestmark = pytest.mark.django_db
-
-
-def waiting(project: Project, relevance: int = 0, *, pairs: int = 2, beyond: int = 1) -> Batch:
-    batch: Batch = BatchFactory(query__project=project, state="done", pairs=pairs)
-    batch.pairs.update(state="settled", relevance=relevance)
-    for rank in range(21, 21 + beyond):
-        CandidateFactory(query=batch.query, rank=rank)
-    return batch
 
 
 def case_ids_on(answer: Any) -> list[str]:
@@ -143,6 +133,17 @@ class TestDecision:
         assert f'name="after" value="{behind.uuid}"' in text
         assert '<b id="waiting" hx-swap-oob="true">2</b>' in text
 
+    def test_the_second_lead_reads_who_decided(self, lead_client: Client, project: Project) -> None:
+        batch, behind = waiting(project), waiting(project)
+        she = lead(project)
+        batch_review(batch=batch, extend=True, lead=she)
+        answer = decide(lead_client, batch, "extend", after=batch.uuid)
+        assert answer.status_code == 409
+        assert f"{she.username} extended this query a moment ago." in answer.content.decode()
+        assert url("review-undo", batch) not in answer.content.decode()
+        assert case_ids_on(answer) == [str(behind.uuid)]
+        assert BatchReview.objects.get().decided_by == she
+
     @pytest.mark.parametrize(
         ("decision", "status", "words"),
         [("extend", 409, "can only be closed"), ("perhaps", 422, "Choose to extend or to close")],
@@ -248,6 +249,17 @@ class TestMany:
         assert set(BatchReview.objects.values_list("batch", "decision")) == {(high.pk, "extend"), (low.pk, "close")}
         assert high.query.batches.filter(number=2).exists()
         assert AuditEvent.objects.filter(action__in=["batch.extend", "batch.close"]).count() == 2
+
+    def test_what_changed_meanwhile_is_reported(self, lead_client: Client, project: Project) -> None:
+        hers, changed = waiting(project, 1), waiting(project, 1)
+        she = lead(project)
+        batch_review(batch=hers, extend=False, lead=she)
+        Policy.objects.update(extend_from_mean=0.5)
+        form = {"case": [f"{hers.uuid}:close", f"{changed.uuid}:close"]}
+        text = lead_client.post(url("reviews-accept", project), form, follow=True).content.decode()
+        assert "0 extended, 0 closed." in text
+        assert f"Decided meanwhile: 1 by {she.username}." in text
+        assert "1 still wait: the rule suggests something else" in text
 
     def test_nothing_ticked_and_nothing_waits(self, lead_client: Client, project: Project) -> None:
         answer = lead_client.post(url("reviews-accept", project), {}, follow=True)

@@ -24,18 +24,9 @@ from judging.work.services.pairs import pair_withdraw
 from tests.conftest import Messages
 from tests.factories import NOW, BatchFactory, CandidateFactory, ProjectFactory, QueryFactory, annotator, lead
 from tests.judging.growing import Growing
-from tests.judging.play import give_back, take
+from tests.judging.play import give_back, take, waiting
 
 pytestmark = pytest.mark.django_db
-
-
-def waiting(project: Project, relevance: int = 0, *, beyond: int = 1) -> Batch:
-    """A first batch that is done, all of its pairs settled at ``relevance``."""
-    batch: Batch = BatchFactory(query__project=project, state="done")
-    batch.pairs.update(state="settled", relevance=relevance)
-    for rank in range(21, 21 + beyond):
-        CandidateFactory(query=batch.query, rank=rank)
-    return batch
 
 
 def queue(project: Project) -> list[Batch]:

@@ -54,6 +54,12 @@ def key(assignment: Assignment, pair: Pair, n_answers: int | None = None) -> UUI
     return form_key(assignment=assignment.uuid, pair=pair.uuid, n_answers=n_answers)
 
 
+def logged_in(person: User, **values: Any) -> Client:
+    client = Client(**values)
+    client.force_login(person)
+    return client
+
+
 def form(assignment: Assignment, pair: Pair, grade: object, **more: object) -> dict[str, object]:
     return {"key": key(assignment, pair), "grade": grade, **more}
 

@@ -81,14 +81,6 @@ def test_a_change(client: Client, changes: int) -> None:
     assert len(statements) == STATEMENTS_OF_A_CHANGE, "\n".join(statements)
 
 
-def test_round_2_costs_the_same(client: Client) -> None:
-    batch = BatchFactory(pairs=2)
-    play.judge_round(batch, [0, 0], [4, 4])
-    assignment = hold(batch)
-    client.force_login(assignment.annotator)
-    assert (assignment.round, len(sent_by(client, assignment, 0))) == (2, STATEMENTS)
-
-
 def calls_in(act: Callable[[], object]) -> int:
     """How many Python functions ``act`` calls."""
     calls = 0

@@ -1,7 +1,7 @@
 """Taking a slot in turn: what is handed out, to whom, in which order."""
 
 import pytest
-from django.db import connection
+from django.db import IntegrityError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from judging.exceptions import NotAssigned
@@ -11,7 +11,7 @@ from judging.work.rules import shuffled
 from judging.work.selectors.assignments import work_waits
 from judging.work.services.assignments import assignment_take_of
 from judging.work.services.batches import batch_advance, batches_sweep
-from tests.factories import MINUTES, NOW, AssignmentFactory, BatchFactory, ProjectFactory, annotator
+from tests.factories import MINUTES, NOW, AssignmentFactory, BatchFactory, JudgmentFactory, ProjectFactory, annotator
 from tests.judging.play import give, judge, judge_round, pairs_by_rank, pairs_of, take
 from tests.judging.work.acts import State, batches, escalate, free_slots_of, take_next, turns
 
@@ -41,12 +41,19 @@ class TestTake:
         assert assignment.pair_ids != by_rank
         assert take(batch).pair_ids != assignment.pair_ids
 
-    def test_nobody_takes_a_batch_twice_and_nothing_is_left_when_both_have_finished(self) -> None:
+    def test_nobody_grades_a_pair_twice(self) -> None:
+        """Who has graded a batch is not handed it again, and the database takes no second grade of theirs."""
         batch = BatchFactory(pairs=1)
         person = annotator(batch.project)
         judge(batch, [1], person)
         assert take_next(batch.project, person) is None
-        judge(batch, [1])
+        with pytest.raises(IntegrityError, match="judgment_once_per_pair_and_annotator"), transaction.atomic():
+            JudgmentFactory(assignment=AssignmentFactory(batch=batch, slot=2, annotator=person))
+
+    def test_nothing_is_left_when_both_have_finished(self) -> None:
+        batch = BatchFactory(pairs=1)
+        for _ in range(2):
+            judge(batch, [1])
         assert take_next(batch.project) is None
 
     def test_judges_of_round_1_do_not_judge_in_round_2(self) -> None:

@@ -78,6 +78,12 @@ class TestFinish:
         assert second.status_code == 409  # the batch that was just taken has no grade yet
         assert Assignment.objects.get(state="open").batch == other
 
+    def test_more_where_there_is_none(self, browser: Client, open_assignment: Assignment) -> None:
+        grade_all(browser, open_assignment)
+        answer = browser.post(url("assignment-finish", open_assignment.project), {"more": "yes"}, follow=True)
+        assert answer.redirect_chain == [(url("desk", open_assignment.project), 302)]
+        assert "Nothing is waiting for you right now" in answer.content.decode()
+
     def test_a_pair_is_missing(self, browser: Client, open_assignment: Assignment) -> None:
         first, second, _ = pairs_in_order(open_assignment)
         grade(browser, open_assignment, first, 1)

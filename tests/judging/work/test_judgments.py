@@ -230,12 +230,6 @@ class TestFlag:
         assert (row.reason, row.comment, row.created_at) == ("unreadable", "What is a thing?", minute(2))
         assert row.withdrawn_at is None
 
-    def test_the_answer_passes_over_it(self) -> None:
-        assignment = assignment_with(3)
-        pairs = pairs_in_order(assignment)
-        assert next_pair(flag(assignment, pairs[0])) == pairs[1].pk
-        assert next_pair(give(assignment, pairs[2], 1)) == pairs[1].pk
-
     def test_again_keeps_one_with_the_newest_words(self) -> None:
         assignment = AssignmentFactory()
         pair = pairs_of(assignment.batch)[0]

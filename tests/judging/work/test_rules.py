@@ -16,7 +16,6 @@ from judging.work.rules import (
     fault_of_bounds,
     form_key,
     free_slots,
-    lease_until,
     shuffled,
     slot_for,
     with_change,
@@ -128,11 +127,6 @@ def test_shuffling_keeps_every_pair_and_repeats_itself(pairs: list[int], seed: i
 
 def test_two_seeds_show_two_orders() -> None:
     assert len({tuple(shuffled(range(20), seed=seed)) for seed in range(30)}) == 30
-
-
-def test_lease() -> None:
-    noon = datetime(2026, 3, 29, 12, tzinfo=UTC)
-    assert lease_until(noon, minutes=20) == datetime(2026, 3, 29, 12, 20, tzinfo=UTC)
 
 
 ONE = UUID("11111111-1111-4111-8111-111111111111")
