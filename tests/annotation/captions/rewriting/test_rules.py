@@ -37,6 +37,7 @@ CASES = {
     "Mr. and Mrs. Geller sit down.": "Two people sit down.",
     # the same people again
     "Monica hugs Ross and Ross smiles.": "A woman hugs a man and the man smiles.",
+    "Joey looks at Ross. Ross and Joey leave.": "A man looks at another man. The two men leave.",
     "Joey hits Ross. Joey runs, Ross falls.": "A man hits another man. The first man runs, the other man falls.",
     "A man waves. Ross waves back.": "A man waves. Another man waves back.",
     # titles
