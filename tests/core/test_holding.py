@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from django.conf import settings
 
 from core.embedded.folder import EmbeddedError
 from core.embedded.holding import hold_database, needs_database
@@ -195,6 +196,15 @@ def test_unusable_folder_ends_a_command_with_a_clear_line(tmp_path: Path) -> Non
     assert "MomentJudge: The data folder" in process.stderr
 
 
+@pytest.mark.slow
+def test_a_path_too_long_for_a_socket_works(tmp_path: Path) -> None:
+    var = tmp_path / ("v" * 120) / "with a space"
+    with hold_database(var) as postgres:
+        assert postgres.sockets.parent == Path("/tmp")
+        keep_rows(postgres.url, 1)
+    postgres.sockets.rmdir()
+
+
 MANY_TIMES = """
 import sys, psycopg
 from pathlib import Path
@@ -227,3 +237,15 @@ def test_a_server_that_waits_for_its_clients_to_go_is_ended(var: Path) -> None:
         assert wait_gone([server], PATIENCE_S) == []
         postgres.ensure_running()
         psycopg.connect(postgres.url).close()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_a_command_works_in_a_folder_nothing_was_in(tmp_path: Path) -> None:
+    own = {"MOMENTJUDGE_VAR": str(tmp_path / "var"), "DJANGO_SETTINGS_MODULE": "config.settings.local"}
+    count = "from accounts.models import Project; print(Project.objects.count())"
+    command = [sys.executable, "manage.py", "shell", "--no-imports", "-c", count]
+    process = subprocess.run(
+        command, cwd=settings.BASE_DIR, env=os.environ | own, capture_output=True, text=True, timeout=600, check=False
+    )
+    assert (process.returncode, process.stdout.strip()) == (0, "0"), process.stderr

@@ -14,7 +14,7 @@ from accounts.models import User
 from annotation.models import Corpus, CorpusImport, Description
 from core.exceptions import StorageFull
 from tests.conftest import Messages
-from tests.factories import MembershipFactory, ProjectFactory, lead
+from tests.factories import MembershipFactory, ProjectFactory, UserFactory, admin, annotator, lead
 
 pytestmark = pytest.mark.django_db
 ROWS = b"video,start,end,description,duration\nv,1,2,One <b>sits</b>.,60\nv,9,4,Backwards.,\n"
@@ -49,7 +49,18 @@ def row(owner: User, messages: Messages) -> CorpusImport:
     return CorpusImport.objects.get()
 
 
-def test_who_lost_the_role_keeps_no_access(row: CorpusImport) -> None:
+@pytest.mark.parametrize("name", [LIST, NEW])
+def test_leads_and_admins_of_any_project_get_in(name: str) -> None:
+    project = ProjectFactory()
+    people = [lead(project), admin(project), annotator(project), UserFactory()]
+    assert [signed_in(person).get(reverse(name)).status_code for person in people] == [200, 200, 403, 403]
+    assert Client().get(reverse(name)).headers["Location"] == f"/login/?next={reverse(name)}"
+
+
+def test_anonymous_people_are_sent_to_the_log_in_and_who_lost_the_role_keeps_no_access(row: CorpusImport) -> None:
+    paths = [reverse(f"annotation:{name}", args=[row.uuid]) for name in OF_ONE]
+    answers = [Client().get(path) for path in paths]
+    assert [answer.headers["Location"] for answer in answers] == [f"/login/?next={path}" for path in paths]
     for step in ("confirm", "discard"):  # a get of a step leads back to the page
         answer = signed_in(row.owner).get(reverse(f"annotation:import-{step}", args=[row.uuid]))
         assert answer.headers["Location"] == reverse("annotation:import", args=[row.uuid])

@@ -1,6 +1,5 @@
 """Tiny videos made by ffmpeg, and what a preview of one must show."""
 
-import os
 import subprocess
 from collections.abc import Sequence
 from io import BytesIO
@@ -13,9 +12,9 @@ from imageio_ffmpeg import get_ffmpeg_exe  # type: ignore[import-untyped]
 from PIL import Image
 
 from annotation.previews.cutting import CutFailure, Preview, cut_previews
+from tests.annotation.corpora.importers.shared import DATA
 
-SHARED = Path(os.environ.get("MOMENTJUDGE_SHARED", Path(__file__).resolve().parents[4] / "shared"))
-CLIPS = SHARED / "data" / "video"
+CLIPS = DATA / "video"
 shared_clips = pytest.mark.skipif(not CLIPS.is_dir(), reason=f"the shared clips are not at {CLIPS}")
 
 CLOSE = 12.0  # mean difference of a channel, 0 to 255, that palettes and scaling may cause

@@ -407,6 +407,12 @@ class TestModelsNamedThroughTheSite:
         client.post(address, {**fields, "model": accepted})
         assert accepted in FeatureSet.objects.values_list("model", flat=True)
 
+    def test_a_longer_name_than_fits_is_refused_in_words(self, project: Project, roots: Path, client: Client) -> None:
+        client.force_login(admin(project))
+        feature_set = add(project, official(roots / "official" / "q.h5", "7"), "query")
+        address = reverse("models_runner:feature-set-model", args=[feature_set.uuid])
+        assert "at most 200" in client.post(address, {"model": "x" * 201}, follow=True).content.decode()
+
     def test_the_worker_looks_again(self, project: Project, model_paths: list[str], roots: Path) -> None:
         feature_set = start(project, "query", "text-model", model=model_paths[-1])
         (roots / "models" / "bert").rmdir()

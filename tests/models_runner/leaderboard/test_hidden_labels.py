@@ -146,6 +146,11 @@ def test_participants_see_one_convention_and_gain_whatever_they_ask_for(site: Si
     page = site.page("runs", convention="released", show="recall")
     assert [word for word in ("R@K", "Convention <select", "test against", "Holm") if word in page] == []
     assert {len(row.scores) for row in site.board(site.lead, **filters).rows} == {21}
+    program = Client(headers=bearer(site.member.user))
+    body = program.get(url("leaderboard", site.project), {"split": "val", "gain": "linear"}).json()
+    assert (body["step"], body["refusal"], body["is_testing"]) == (0.5, "", False)
+    about_scores = {(row["convention"], row["gain"], row["p"], row["p_holm"]) for row in body["scores"]}
+    assert about_scores == {("paper", "exponential", None, None)}
 
 
 def test_everything_shown_follows_from_the_nine_shown_scores(site: Site) -> None:

@@ -88,6 +88,14 @@ def test_limits_have_codes_and_no_body_is_read(site: Site, settings: Any, monkey
     assert refusal(send(site.member, system="second")) == (409, "not_possible")
 
 
+def test_runs_are_their_owners_and_staffs(site: Site) -> None:
+    run, people = site.bring(run_json({10: GOOD})), (site.member, participant(site.project), site.lead)
+    mine, others, all_runs = (program(person).get(url("runs", site.project)).json()["results"] for person in people)
+    assert [row["uuid"] for row in mine] == [str(run.uuid)]
+    assert (others, len(all_runs)) == ([], 3)  # with those by similarity
+    assert [program(person).get(url("run", run)).status_code for person in people] == [200, 403, 200]
+
+
 def test_the_leaderboard_is_ranked_and_tested(site: Site, messages: Messages) -> None:
     site.bring(run_json({11: GOOD}))
     query = {"split": "val", "sort": "NDCG@20,IoU>=0.5", "gain": "linear"}

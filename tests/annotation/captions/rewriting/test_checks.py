@@ -1,10 +1,8 @@
 """Tests of flaws to review before rewriting, and of names that stayed."""
 
 import json
-import os
 import sys
 from itertools import pairwise
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -13,9 +11,9 @@ from annotation.captions.ner import LexiconNames, ModelNames, NameModelMissing, 
 from annotation.captions.rewriting.english import is_english
 from annotation.captions.rewriting.lexicon import lexicon_for
 from annotation.captions.rewriting.rules import Found, flaws
+from tests.annotation.corpora.importers.shared import DATA
 
-SHARED = Path(os.environ.get("MOMENTJUDGE_SHARED", Path(__file__).resolve().parents[5] / "shared"))
-TVR = SHARED / "data" / "tvr" / "tvr_val_release.jsonl"
+TVR = DATA / "tvr" / "tvr_val_release.jsonl"
 FLAWS = {
     "Ross reads a letter.": [],
     "A man 🙂 waves.": [],

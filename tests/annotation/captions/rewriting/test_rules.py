@@ -2,12 +2,10 @@
 
 import csv
 import json
-import os
 import re
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -17,9 +15,9 @@ from annotation.captions.rewriting.lexicon import Member, lexicon_for, read_memb
 from annotation.captions.rewriting.provider import Rules
 from annotation.captions.rewriting.rules import rewrite
 from annotation.statistics.rules import replacement_words, table
+from tests.annotation.corpora.importers.shared import DATA
 
-SHARED = Path(os.environ.get("MOMENTJUDGE_SHARED", Path(__file__).resolve().parents[5] / "shared"))
-TVR = SHARED / "data" / "tvr" / "tvr_val_release.jsonl"
+TVR = DATA / "tvr" / "tvr_val_release.jsonl"
 CASES = {
     "Rachel takes off her apron as she walks past Monica.": (
         "A woman takes off her apron as she walks past another woman."
@@ -39,6 +37,7 @@ CASES = {
     "Mr. and Mrs. Geller sit down.": "Two people sit down.",
     # the same people again
     "Monica hugs Ross and Ross smiles.": "A woman hugs a man and the man smiles.",
+    "Joey looks at Ross. Ross and Joey leave.": "A man looks at another man. The two men leave.",
     "Joey hits Ross. Joey runs, Ross falls.": "A man hits another man. The first man runs, the other man falls.",
     "A man waves. Ross waves back.": "A man waves. Another man waves back.",
     # titles
