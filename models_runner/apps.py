@@ -1,3 +1,5 @@
+import tomllib
+from pathlib import Path
 from typing import Any
 
 from django.apps import AppConfig
@@ -5,30 +7,7 @@ from django.apps import AppConfig
 from judging.audit.rules import Pages, register_actions
 
 # The audit: sentences of actions, and the pages they lead to
-SENTENCES = {
-    "run.request": "requested a run of {system}",
-    "run.upload": "uploaded the run {system} on {split} of release {version}",
-    "run.withdraw": "withdrew the run {system} on {split}[: {reason}]",
-    "leaderboard.change": (
-        "changed what participants may[; test labels hidden: {hides_test}][; validation labels hidden: {hides_val}]"
-        "[; uploads a day: {uploads_per_day}][; uploads in all: {uploads_in_all}][; least queries: {least_queries}]"
-        "[; Ladder: {ladder}][; lists runs that differ in less than {alike_percent} %]"
-    ),
-    "experiment.start": (
-        "started the benchmark run {name}: {baseline}, N = {top_n}, seeds: {seeds}, on release {version}"
-    ),
-    "experiment.cancel": "cancelled seed {seed} of the benchmark run {name} at step {step}",
-    "experiment.resume": "had seed {seed} of the benchmark run {name} go on from step {step}",
-    "experiment.finish": "ended seed {seed} of the benchmark run {name}: {state}[, best {best}]",
-    "experiment.delete": "deleted the benchmark run {name}: {baseline}, seeds: {seeds}, {mb} MB of files",
-    "features.start": "requested the features {name} of {kind}[ by {extractor}][, {model}]",
-    "features.register": "added the official features {name} of {kind}[, made by {model}]",
-    "features.model": "named the model that made the official features {name}[: {model}]",
-    "features.cancel": "cancelled the features {name} after {done} of {total}",
-    "features.resume": "had the features {name} go on",
-    "features.delete": "deleted the features {name}",
-    "economy.study": "studied release {version} with fewer judgments ({split})",
-}
+SENTENCES: dict[str, str] = tomllib.loads(Path(__file__).with_name("sentences.toml").read_text(encoding="utf-8"))
 BY_SUBJECT: Pages = {("pool.",): ("pools:pool", "Pool")}
 OF_PROJECT: Pages = {("run.",): ("models_runner:runs", "Runs")}
 OWN_RUNS = ("owner", ["uuid", "split", "system", "team", "state", "file_name", "bytes", "created_at"])

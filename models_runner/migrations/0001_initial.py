@@ -7,6 +7,10 @@ from django.conf import settings
 from django.db import migrations, models
 
 
+ID = ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID'))
+ID_AND_UUID = (ID, ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)))
+
+
 class Migration(migrations.Migration):
 
     initial = True
@@ -19,27 +23,6 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
-            name='Scoring',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
-                ('state', models.CharField(choices=[('waiting', 'Waiting'), ('scored', 'Scored'), ('failed', 'Failed')], default='waiting', max_length=7)),
-                ('n_queries', models.PositiveIntegerField(default=0, help_text='Of the release.')),
-                ('n_answered', models.PositiveIntegerField(default=0, help_text='Of those, by the run.')),
-                ('n_others', models.PositiveIntegerField(default=0, help_text='Answered, but not judged in the release.')),
-                ('missing', models.JSONField(default=list, help_text='Queries of the release that the run does not answer.')),
-                ('remarks', models.JSONField(default=list, help_text='Sentences on what is odd about the run; none tells a label.')),
-                ('attempts', models.PositiveSmallIntegerField(default=0, help_text='Those that something unexpected ended.')),
-                ('error', models.TextField(blank=True)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('scored_at', models.DateTimeField(null=True)),
-                ('release', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='scorings', to='judging.release')),
-            ],
-            options={
-                'ordering': ['id'],
-            },
-        ),
-        migrations.CreateModel(
             name='ReadRelease',
             fields=[
                 ('release', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='+', serialize=False, to='judging.release')),
@@ -49,8 +32,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Run',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                *ID_AND_UUID,
                 ('split', models.CharField(max_length=5)),
                 ('system', models.CharField(max_length=100)),
                 ('team', models.CharField(blank=True, help_text='Shown to everybody beside the system.', max_length=100)),
@@ -58,7 +40,7 @@ class Migration(migrations.Migration):
                 ('labels', models.CharField(choices=[('judged', "people's grades"), ('similarity', 'grades derived from similarity')], default='judged', help_text='What it is scored against; the leaderboard has those scored against judgments alone.', max_length=10)),
                 ('state', models.CharField(choices=[('running', 'Running'), ('scored', 'Scored'), ('failed', 'Failed'), ('withdrawn', 'Withdrawn')], default='running', max_length=9)),
                 ('step', models.CharField(choices=[('waiting', 'Waiting for a worker'), ('reading', 'Reading and checking the file'), ('scoring', 'Scoring')], default='waiting', max_length=7)),
-                ('file', models.FileField(blank=True, help_text='As it was brought.', max_length=255, upload_to=models_runner.leaderboard.models.run_path)),
+                ('file', models.FileField(blank=True, help_text='As it was uploaded.', max_length=255, upload_to=models_runner.leaderboard.models.run_path)),
                 ('file_name', models.CharField(blank=True, max_length=200)),
                 ('form', models.CharField(blank=True, help_text='Of the file; see moment_retrieval.formats.', max_length=20)),
                 ('bytes', models.PositiveBigIntegerField(default=0)),
@@ -77,13 +59,36 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-id'],
+                'constraints': [models.UniqueConstraint(condition=models.Q(('owner', None)), fields=('release', 'system', 'split'), name='run_once_per_release_system_and_split'), models.UniqueConstraint(condition=models.Q(('owner__isnull', False), models.Q(('state__in', ['failed', 'withdrawn']), _negated=True)), fields=('project', 'split', 'owner', 'system'), name='run_name_once_per_owner_and_split'), models.UniqueConstraint(condition=models.Q(('owner__isnull', False), ('state', 'running')), fields=('project', 'owner'), name='run_one_at_work_per_owner'), models.CheckConstraint(condition=models.Q(('split__in', ['val', 'test'])), name='run_split_is_judged'), models.CheckConstraint(condition=models.Q(('source__in', ['upload', 'baseline', 'similarity'])), name='run_source_is_known'), models.CheckConstraint(condition=models.Q(models.Q(('source', 'upload'), _negated=True), models.Q(('owner__isnull', False), ('sha256__regex', '^[0-9a-f]{64}$')), _connector='OR'), name='run_upload_has_owner_and_checksum'), models.CheckConstraint(condition=models.Q(('labels', 'judged'), models.Q(('labels', 'similarity'), ('owner', None), ('source', 'baseline')), _connector='OR'), name='run_of_similarity_labels_is_a_baselines'), models.CheckConstraint(condition=models.Q(models.Q(('state', 'scored'), _negated=True), models.Q(('file', ''), _negated=True), _connector='OR'), name='run_scored_has_its_file'), models.CheckConstraint(condition=models.Q(models.Q(('state', 'failed'), _negated=True), models.Q(('error', ''), _negated=True), _connector='OR'), name='run_failed_says_why'), models.CheckConstraint(condition=models.Q(models.Q(('state', 'withdrawn'), _negated=True), models.Q(('reason', ''), _negated=True), _connector='OR'), name='run_withdrawn_says_why')],
+            },
+        ),
+        migrations.CreateModel(
+            name='Scoring',
+            fields=[
+                *ID_AND_UUID,
+                ('state', models.CharField(choices=[('waiting', 'Waiting'), ('scored', 'Scored'), ('failed', 'Failed')], default='waiting', max_length=7)),
+                ('n_queries', models.PositiveIntegerField(default=0, help_text='Of the release.')),
+                ('n_answered', models.PositiveIntegerField(default=0, help_text='Of those, by the run.')),
+                ('n_others', models.PositiveIntegerField(default=0, help_text='Answered, but not judged in the release.')),
+                ('missing', models.JSONField(default=list, help_text='Queries of the release that the run does not answer.')),
+                ('remarks', models.JSONField(default=list, help_text='Sentences on what is odd about the run; none tells a label.')),
+                ('attempts', models.PositiveSmallIntegerField(default=0, help_text='Those that something unexpected ended.')),
+                ('error', models.TextField(blank=True)),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('scored_at', models.DateTimeField(null=True)),
+                ('release', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='scorings', to='judging.release')),
+                ('run', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='scorings', to='models_runner.run')),
+            ],
+            options={
+                'ordering': ['id'],
+                'indexes': [models.Index(fields=['release', 'state'], name='scoring_by_release_and_state')],
+                'constraints': [models.UniqueConstraint(fields=('run', 'release'), name='scoring_once_per_run_and_release'), models.CheckConstraint(condition=models.Q(models.Q(('scored_at__isnull', False), ('state', 'scored')), models.Q(models.Q(('state', 'scored'), _negated=True), ('scored_at', None)), _connector='OR'), name='scoring_scored_has_its_time'), models.CheckConstraint(condition=models.Q(models.Q(('state', 'failed'), _negated=True), models.Q(('error', ''), _negated=True), _connector='OR'), name='scoring_failed_says_why'), models.CheckConstraint(condition=models.Q(('n_answered__lte', models.F('n_queries'))), name='scoring_answered_within_the_queries')],
             },
         ),
         migrations.CreateModel(
             name='Experiment',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                *ID_AND_UUID,
                 ('name', models.CharField(help_text='The leaderboard shows it with the seed.', max_length=80)),
                 ('baseline', models.CharField(choices=[('xml', 'XML'), ('reloclnet', 'ReLoCLNet'), ('conquer', 'CONQUER')], max_length=9)),
                 ('top_n', models.PositiveSmallIntegerField(help_text='Moments of each training query.')),
@@ -97,6 +102,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-id'],
+                'constraints': [models.UniqueConstraint(fields=('project', 'name'), name='experiment_name_once_per_project'), models.CheckConstraint(condition=models.Q(('baseline__in', ['xml', 'reloclnet', 'conquer'])), name='experiment_baseline_is_known'), models.CheckConstraint(condition=models.Q(('top_n__in', [1, 20, 40])), name='experiment_top_n_is_released'), models.CheckConstraint(condition=models.Q(('features__has_keys', ['video', 'query'])), name='experiment_names_its_features'), models.CheckConstraint(condition=models.Q(('labels__in', ['judged', 'similarity'])), name='experiment_labels_are_known')],
             },
         ),
         migrations.CreateModel(
@@ -106,15 +112,10 @@ class Migration(migrations.Migration):
                 ('values', models.BinaryField(help_text='[queries, measures] of float64, zlib.')),
             ],
         ),
-        migrations.AddField(
-            model_name='scoring',
-            name='run',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='scorings', to='models_runner.run'),
-        ),
         migrations.CreateModel(
             name='Score',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ID,
                 ('metric', models.CharField(max_length=40)),
                 ('convention', models.CharField(blank=True, max_length=10)),
                 ('gain', models.CharField(blank=True, max_length=12)),
@@ -128,12 +129,13 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['id'],
+                'constraints': [models.UniqueConstraint(fields=('scoring', 'metric', 'convention', 'gain'), name='score_once_per_measure'), models.CheckConstraint(condition=models.Q(('value__range', (0, 1))), name='score_within_0_and_1'), models.CheckConstraint(condition=models.Q(('low__lte', models.F('high'))), name='score_interval_is_in_order'), models.CheckConstraint(condition=models.Q(('unjudged', None), ('unjudged__range', (0, 1)), _connector='OR'), name='score_unjudged_within_0_and_1')],
             },
         ),
         migrations.CreateModel(
             name='ScoreTest',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ID,
                 ('p', models.FloatField(help_text='Two-sided, not corrected.', null=True)),
                 ('low', models.FloatField(help_text='Of the 95 % interval of one minus other.', null=True)),
                 ('high', models.FloatField(null=True)),
@@ -142,12 +144,15 @@ class Migration(migrations.Migration):
                 ('one', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='models_runner.score')),
                 ('other', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='models_runner.score')),
             ],
+            options={
+                'indexes': [models.Index(condition=models.Q(('p', None)), fields=['created_at'], name='score_test_that_waits')],
+                'constraints': [models.UniqueConstraint(fields=('one', 'other'), name='score_test_once_per_pair'), models.CheckConstraint(condition=models.Q(('one__lt', models.F('other'))), name='score_test_one_is_the_earlier_score'), models.CheckConstraint(condition=models.Q(('p', None), models.Q(('p__gt', 0), ('p__lte', 1)), _connector='OR'), name='score_test_p_within_0_and_1'), models.CheckConstraint(condition=models.Q(models.Q(('high', None), ('low', None)), models.Q(('high__isnull', False), ('low__isnull', False), ('low__lte', models.F('high')), ('p__isnull', False)), _connector='OR'), name='score_test_interval_is_in_order')],
+            },
         ),
         migrations.CreateModel(
             name='Training',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                *ID_AND_UUID,
                 ('seed', models.PositiveIntegerField()),
                 ('state', models.CharField(choices=[('waiting', 'Waiting'), ('running', 'Running'), ('cancelling', 'Cancelling'), ('cancelled', 'Cancelled'), ('failed', 'Failed'), ('done', 'Done')], default='waiting', max_length=10)),
                 ('device', models.CharField(blank=True, help_text='Host and device that it is or was trained on.', max_length=100)),
@@ -175,29 +180,27 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['id'],
+                'constraints': [models.UniqueConstraint(fields=('experiment', 'seed'), name='training_seed_once_per_experiment'), models.UniqueConstraint(condition=models.Q(('state__in', ['running', 'cancelling'])), fields=('device',), name='training_one_at_work_per_device'), models.CheckConstraint(condition=models.Q(models.Q(('state__in', ['running', 'cancelling']), _negated=True), models.Q(models.Q(('device', ''), _negated=True), ('heartbeat__isnull', False), ('started_at__isnull', False)), _connector='OR'), name='training_at_work_has_device_and_heartbeat'), models.CheckConstraint(condition=models.Q(('state__in', ['waiting', 'running', 'cancelling', 'cancelled', 'failed', 'done'])), name='training_state_is_known'), models.CheckConstraint(condition=models.Q(('step__lte', models.F('steps'))), name='training_step_within_steps'), models.CheckConstraint(condition=models.Q(models.Q(('state', 'failed'), _negated=True), models.Q(('error', ''), _negated=True), _connector='OR'), name='training_failed_says_why'), models.CheckConstraint(condition=models.Q(models.Q(('state', 'done'), _negated=True), ('val_run__isnull', False), _connector='OR'), name='training_done_has_a_run'), models.CheckConstraint(condition=models.Q(models.Q(('ended_at__isnull', False), ('state__in', ['cancelled', 'failed', 'done'])), models.Q(models.Q(('state__in', ['cancelled', 'failed', 'done']), _negated=True), ('ended_at', None)), _connector='OR'), name='training_ended_has_its_time')],
             },
-        ),
-        migrations.AddField(
-            model_name='experiment',
-            name='candidates',
-            field=models.ForeignKey(help_text='Whose videos CONQUER looks at.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='models_runner.training'),
         ),
         migrations.CreateModel(
             name='Truth',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ID,
                 ('split', models.CharField(max_length=5)),
                 ('table', models.FileField(max_length=255, upload_to=models_runner.leaderboard.models.truth_path)),
                 ('n_queries', models.PositiveIntegerField()),
                 ('n_moments', models.PositiveIntegerField()),
                 ('release', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='truths', to='judging.release')),
             ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('release', 'split'), name='truth_once_per_release_and_split'), models.CheckConstraint(condition=models.Q(('split__in', ['val', 'test'])), name='truth_split_is_judged'), models.CheckConstraint(condition=models.Q(('n_queries__gte', 1)), name='truth_has_a_query')],
+            },
         ),
         migrations.CreateModel(
             name='EconomyStudy',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                *ID_AND_UUID,
                 ('split', models.CharField(max_length=5)),
                 ('state', models.CharField(choices=[('running', 'Running'), ('done', 'Done'), ('failed', 'Failed')], default='running', max_length=7)),
                 ('done', models.PositiveIntegerField(default=0)),
@@ -217,8 +220,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='FeatureSet',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                *ID_AND_UUID,
                 ('name', models.CharField(max_length=80)),
                 ('kind', models.CharField(choices=[('video', 'videos'), ('subtitle', 'subtitles'), ('query', 'queries')], max_length=8)),
                 ('extractor', models.CharField(choices=[('builtin-pixels', 'built in: colours and motion'), ('builtin-text', 'built in: all-MiniLM tokens'), ('image-model', 'an image model of transformers'), ('text-model', 'a text model of transformers'), ('file', 'official file')], max_length=14)),
@@ -251,7 +253,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Leaderboard',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ID,
                 ('hides_val', models.BooleanField(default=False)),
                 ('hides_test', models.BooleanField(default=True)),
                 ('uploads_per_day', models.PositiveSmallIntegerField(default=5, help_text='Of one participant.')),
@@ -265,168 +267,13 @@ class Migration(migrations.Migration):
                 'constraints': [models.CheckConstraint(condition=models.Q(('uploads_per_day__range', (1, 1000))), name='leaderboard_takes_1_to_1000_uploads_a_day'), models.CheckConstraint(condition=models.Q(('uploads_in_all__range', (1, 10000))), name='leaderboard_takes_1_to_10000_uploads_in_all'), models.CheckConstraint(condition=models.Q(('least_queries__range', (1, 100000))), name='leaderboard_least_queries_from_1_to_100000'), models.CheckConstraint(condition=models.Q(('ladder__in', ['auto', 'on', 'off'])), name='leaderboard_ladder_is_known'), models.CheckConstraint(condition=models.Q(('alike_percent__range', (0, 100))), name='leaderboard_alike_percent_from_0_to_100')],
             },
         ),
-        migrations.AddIndex(
-            model_name='scoring',
-            index=models.Index(fields=['release', 'state'], name='scoring_by_release_and_state'),
-        ),
-        migrations.AddConstraint(
-            model_name='scoring',
-            constraint=models.UniqueConstraint(fields=('run', 'release'), name='scoring_once_per_run_and_release'),
-        ),
-        migrations.AddConstraint(
-            model_name='scoring',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('scored_at__isnull', False), ('state', 'scored')), models.Q(models.Q(('state', 'scored'), _negated=True), ('scored_at', None)), _connector='OR'), name='scoring_scored_has_its_time'),
-        ),
-        migrations.AddConstraint(
-            model_name='scoring',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'failed'), _negated=True), models.Q(('error', ''), _negated=True), _connector='OR'), name='scoring_failed_says_why'),
-        ),
-        migrations.AddConstraint(
-            model_name='scoring',
-            constraint=models.CheckConstraint(condition=models.Q(('n_answered__lte', models.F('n_queries'))), name='scoring_answered_within_the_queries'),
-        ),
-        migrations.AddConstraint(
-            model_name='run',
-            constraint=models.UniqueConstraint(condition=models.Q(('owner', None)), fields=('release', 'system', 'split'), name='run_once_per_release_system_and_split'),
-        ),
-        migrations.AddConstraint(
-            model_name='run',
-            constraint=models.UniqueConstraint(condition=models.Q(('owner__isnull', False), models.Q(('state__in', ['failed', 'withdrawn']), _negated=True)), fields=('project', 'split', 'owner', 'system'), name='run_name_once_per_owner_and_split'),
-        ),
-        migrations.AddConstraint(
-            model_name='run',
-            constraint=models.UniqueConstraint(condition=models.Q(('owner__isnull', False), ('state', 'running')), fields=('project', 'owner'), name='run_one_at_work_per_owner'),
-        ),
-        migrations.AddConstraint(
-            model_name='run',
-            constraint=models.CheckConstraint(condition=models.Q(('split__in', ['val', 'test'])), name='run_split_is_judged'),
-        ),
-        migrations.AddConstraint(
-            model_name='run',
-            constraint=models.CheckConstraint(condition=models.Q(('source__in', ['upload', 'baseline', 'similarity'])), name='run_source_is_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='run',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('source', 'upload'), _negated=True), models.Q(('owner__isnull', False), ('sha256__regex', '^[0-9a-f]{64}$')), _connector='OR'), name='run_upload_has_owner_and_checksum'),
-        ),
-        migrations.AddConstraint(
-            model_name='run',
-            constraint=models.CheckConstraint(condition=models.Q(('labels', 'judged'), models.Q(('labels', 'similarity'), ('owner', None), ('source', 'baseline')), _connector='OR'), name='run_of_similarity_labels_is_a_baselines'),
-        ),
-        migrations.AddConstraint(
-            model_name='run',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'scored'), _negated=True), models.Q(('file', ''), _negated=True), _connector='OR'), name='run_scored_has_its_file'),
-        ),
-        migrations.AddConstraint(
-            model_name='run',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'failed'), _negated=True), models.Q(('error', ''), _negated=True), _connector='OR'), name='run_failed_says_why'),
-        ),
-        migrations.AddConstraint(
-            model_name='run',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'withdrawn'), _negated=True), models.Q(('reason', ''), _negated=True), _connector='OR'), name='run_withdrawn_says_why'),
-        ),
-        migrations.AddConstraint(
-            model_name='score',
-            constraint=models.UniqueConstraint(fields=('scoring', 'metric', 'convention', 'gain'), name='score_once_per_measure'),
-        ),
-        migrations.AddConstraint(
-            model_name='score',
-            constraint=models.CheckConstraint(condition=models.Q(('value__range', (0, 1))), name='score_within_0_and_1'),
-        ),
-        migrations.AddConstraint(
-            model_name='score',
-            constraint=models.CheckConstraint(condition=models.Q(('low__lte', models.F('high'))), name='score_interval_is_in_order'),
-        ),
-        migrations.AddConstraint(
-            model_name='score',
-            constraint=models.CheckConstraint(condition=models.Q(('unjudged', None), ('unjudged__range', (0, 1)), _connector='OR'), name='score_unjudged_within_0_and_1'),
-        ),
-        migrations.AddIndex(
-            model_name='scoretest',
-            index=models.Index(condition=models.Q(('p', None)), fields=['created_at'], name='score_test_that_waits'),
-        ),
-        migrations.AddConstraint(
-            model_name='scoretest',
-            constraint=models.UniqueConstraint(fields=('one', 'other'), name='score_test_once_per_pair'),
-        ),
-        migrations.AddConstraint(
-            model_name='scoretest',
-            constraint=models.CheckConstraint(condition=models.Q(('one__lt', models.F('other'))), name='score_test_one_is_the_earlier_score'),
-        ),
-        migrations.AddConstraint(
-            model_name='scoretest',
-            constraint=models.CheckConstraint(condition=models.Q(('p', None), models.Q(('p__gt', 0), ('p__lte', 1)), _connector='OR'), name='score_test_p_within_0_and_1'),
-        ),
-        migrations.AddConstraint(
-            model_name='scoretest',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('high', None), ('low', None)), models.Q(('high__isnull', False), ('low__isnull', False), ('low__lte', models.F('high')), ('p__isnull', False)), _connector='OR'), name='score_test_interval_is_in_order'),
-        ),
-        migrations.AddConstraint(
-            model_name='training',
-            constraint=models.UniqueConstraint(fields=('experiment', 'seed'), name='training_seed_once_per_experiment'),
-        ),
-        migrations.AddConstraint(
-            model_name='training',
-            constraint=models.UniqueConstraint(condition=models.Q(('state__in', ['running', 'cancelling'])), fields=('device',), name='training_one_at_work_per_device'),
-        ),
-        migrations.AddConstraint(
-            model_name='training',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state__in', ['running', 'cancelling']), _negated=True), models.Q(models.Q(('device', ''), _negated=True), ('heartbeat__isnull', False), ('started_at__isnull', False)), _connector='OR'), name='training_at_work_has_device_and_heartbeat'),
-        ),
-        migrations.AddConstraint(
-            model_name='training',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['waiting', 'running', 'cancelling', 'cancelled', 'failed', 'done'])), name='training_state_is_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='training',
-            constraint=models.CheckConstraint(condition=models.Q(('step__lte', models.F('steps'))), name='training_step_within_steps'),
-        ),
-        migrations.AddConstraint(
-            model_name='training',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'failed'), _negated=True), models.Q(('error', ''), _negated=True), _connector='OR'), name='training_failed_says_why'),
-        ),
-        migrations.AddConstraint(
-            model_name='training',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'done'), _negated=True), ('val_run__isnull', False), _connector='OR'), name='training_done_has_a_run'),
-        ),
-        migrations.AddConstraint(
-            model_name='training',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('ended_at__isnull', False), ('state__in', ['cancelled', 'failed', 'done'])), models.Q(models.Q(('state__in', ['cancelled', 'failed', 'done']), _negated=True), ('ended_at', None)), _connector='OR'), name='training_ended_has_its_time'),
-        ),
-        migrations.AddConstraint(
+        migrations.AddField(
             model_name='experiment',
-            constraint=models.UniqueConstraint(fields=('project', 'name'), name='experiment_name_once_per_project'),
-        ),
-        migrations.AddConstraint(
-            model_name='experiment',
-            constraint=models.CheckConstraint(condition=models.Q(('baseline__in', ['xml', 'reloclnet', 'conquer'])), name='experiment_baseline_is_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='experiment',
-            constraint=models.CheckConstraint(condition=models.Q(('top_n__in', [1, 20, 40])), name='experiment_top_n_is_released'),
+            name='candidates',
+            field=models.ForeignKey(help_text='Whose videos CONQUER looks at.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='models_runner.training'),
         ),
         migrations.AddConstraint(
             model_name='experiment',
             constraint=models.CheckConstraint(condition=models.Q(models.Q(('baseline', 'conquer'), ('candidates__isnull', False)), models.Q(models.Q(('baseline', 'conquer'), _negated=True), ('candidates', None)), _connector='OR'), name='experiment_of_conquer_alone_has_candidates'),
-        ),
-        migrations.AddConstraint(
-            model_name='experiment',
-            constraint=models.CheckConstraint(condition=models.Q(('features__has_keys', ['video', 'query'])), name='experiment_names_its_features'),
-        ),
-        migrations.AddConstraint(
-            model_name='experiment',
-            constraint=models.CheckConstraint(condition=models.Q(('labels__in', ['judged', 'similarity'])), name='experiment_labels_are_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='truth',
-            constraint=models.UniqueConstraint(fields=('release', 'split'), name='truth_once_per_release_and_split'),
-        ),
-        migrations.AddConstraint(
-            model_name='truth',
-            constraint=models.CheckConstraint(condition=models.Q(('split__in', ['val', 'test'])), name='truth_split_is_judged'),
-        ),
-        migrations.AddConstraint(
-            model_name='truth',
-            constraint=models.CheckConstraint(condition=models.Q(('n_queries__gte', 1)), name='truth_has_a_query'),
         ),
     ]
