@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
@@ -97,6 +97,42 @@ def roles_of(text: str) -> list[str]:
     if unknown := set(roles) - valid_roles:
         raise ImproperlyConfigured(f"Roles are {', '.join(sorted(valid_roles))}; {min(unknown)!r} is none.")
     return roles
+
+
+class Provider(NamedTuple):
+    """One provider of single sign-on, as allauth wants it."""
+
+    app: dict[str, Any]
+    origin: str  # where its form is
+
+
+def oidc_from_env() -> list[Provider]:
+    """Return the providers that OIDC_PROVIDERS names, each described by OIDC_<NAME>_URL, _CLIENT_ID, _SECRET, _NAME."""
+    return [_provider(name.strip()) for name in env_str("OIDC_PROVIDERS", "").split(",") if name.strip()]
+
+
+def _provider(name: str) -> Provider:
+    if not re.fullmatch(r"[a-z][a-z0-9]{0,29}", name):
+        raise ImproperlyConfigured(f"A name in OIDC_PROVIDERS has small letters and digits alone; {name!r} is none.")
+    start = f"OIDC_{name.upper()}_"
+    values = {word: env_str(f"{start}{word}", "") for word in ("URL", "CLIENT_ID", "SECRET", "NAME")}
+    if missing := [f"{start}{word}" for word in ("URL", "CLIENT_ID") if not values[word]]:
+        raise ImproperlyConfigured(f"OIDC_PROVIDERS names {name!r}, and {' and '.join(missing)} must be set for it.")
+    parts = urlsplit(values["URL"])
+    if (
+        parts.query
+        or parts.fragment
+        or not (parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in ("localhost", "127.0.0.1")))
+    ):
+        raise ImproperlyConfigured(f"{start}URL must begin with https:// and be the issuer's address.")
+    app = {
+        "provider_id": name,
+        "name": values["NAME"] or name.capitalize(),
+        "client_id": values["CLIENT_ID"],
+        "secret": values["SECRET"],
+        "settings": {"server_url": values["URL"].rstrip("/")},
+    }
+    return Provider(app, f"{parts.scheme}://{parts.netloc}")
 
 
 def tls_of(text: str) -> tuple[bool, bool]:
