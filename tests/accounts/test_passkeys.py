@@ -1,6 +1,8 @@
 """Passkeys: they log in, they are the second step, and each answer but the right one opens nothing."""
 
 import json
+import os
+import random
 from typing import Any
 from uuid import UUID
 
@@ -8,9 +10,10 @@ import pytest
 from allauth.mfa.models import Authenticator
 from django.test import Client
 from django.urls import reverse
+from fido2.utils import websafe_decode, websafe_encode
 from pytest_django import Settings
 
-from accounts.models import User
+from accounts.models import CacheEntry, User
 from accounts.services.credentials import codes_left, passkeys_of, second_step_remove
 from core.exceptions import NotPossible
 from core.models import AuditEvent
@@ -301,3 +304,49 @@ def test_a_person_has_ten_at_most_with_names_that_can_be_read(here: Client, pers
 
 
 OPTIONS = {"publicKey": {"challenge": "AAAA", "user": {"id": "MQ"}}}
+
+
+def damaged(answer: str, chance: random.Random) -> str:
+    """Return an answer with one thing changed that counts: a field lost, of another kind, cut, or a bit of it."""
+    credential = json.loads(answer)
+    name = chance.choice(["rawId", *(field for field in credential["response"] if field != "userHandle")])
+    place = credential if name == "rawId" else credential["response"]
+    match chance.randrange(4):
+        case 0:
+            del place[name]
+        case 1:
+            place[name] = chance.choice([None, 1, [], {}, "", "=", "\0", "é" * 9, "A" * 5000])
+        case 2:
+            place[name] = place[name][: chance.randrange(len(place[name]))]
+        case _:
+            plain = bytearray(websafe_decode(place[name]) or b"x")
+            plain[chance.randrange(len(plain))] ^= 1 << chance.randrange(8)
+            place[name] = websafe_encode(bytes(plain))
+    return json.dumps(credential)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_damaged_answers_open_nothing_and_break_nothing(
+    passkey: Passkey, here: Client, person: User, seed: int
+) -> None:
+    """Each way an answer is taken: to log in, as the second step, to confirm, and to make one."""
+    chance = random.Random(seed)
+    client, waiting = visitor(), visitor()
+    log_in(waiting)
+    for _ in range(DAMAGED):
+        answer = damaged(passkey.get(login_options(client)), chance)
+        client.post(reverse("passkey-login"), {"credential": answer})
+        assert not is_in(client), answer
+        answer = damaged(passkey.get(options_on(waiting.get(reverse("login-code")))), chance)
+        waiting.post(reverse("login-code"), {"credential": answer})
+        assert not is_in(waiting), answer
+        CacheEntry.objects.all().delete()  # six wrong ones, and it would wait
+    here.post(reverse("confirm"), {"password": PASSWORD})
+    for _ in range(DAMAGED):
+        answer = damaged(Passkey().create(options_on(here.get(reverse("passkey-add")))), chance)
+        here.post(reverse("passkey-add"), {"name": "x", "credential": answer})
+    for key in passkeys_of(person):
+        assert key.wrap().authenticator_data.credential_data.credential_id
+
+
+DAMAGED = int(os.environ.get("DAMAGED_ANSWERS", "10"))

@@ -10,6 +10,9 @@ from uuid import uuid4
 from zipfile import ZipFile
 
 import pytest
+from allauth.account.models import EmailAddress, EmailConfirmation
+from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
+from django.apps import apps
 from django.core.files.storage import default_storage
 from django.core.management import CommandError, call_command
 from django.test import Client
@@ -25,6 +28,7 @@ from core.models import AuditEvent
 from judging.exceptions import NotPossibleNow
 from judging.models import Invitation
 from judging.people.person_data import (
+    OF_LIBRARIES,
     OWN,
     all_tables,
     our_models,
@@ -119,6 +123,25 @@ class TestInFull:
             ("accounts.StatusChange", "membership__user"),
             ("judging.JudgmentChange", "judgment__annotator"),
         } <= fields
+
+    def test_tables_of_the_log_in_are_followed_and_forgotten(self, person: User) -> None:
+        """Those of django-allauth that stay empty, too: no e-mail address and no provider's token is written there."""
+        give_phone(person)
+        address = EmailAddress.objects.create(user=person, email=EMAIL)
+        EmailConfirmation.create(address)
+        account = SocialAccount.objects.create(user=person, provider="lab", uid="0" * 64)
+        SocialToken.objects.create(account=account, token="opens-something")
+        models = {model for label in OF_LIBRARIES for model in apps.get_app_config(label).get_models()}
+        models -= {SocialApp}  # of the site
+        files = files_in(person_data(user=person, actor=None, own=False))
+        names = {model._meta.label for model in models}
+        assert {name.rpartition(".")[0] for name in files if name.startswith(tuple(names))} >= {
+            f"{name}.{field}" for name in names for field in references(apps.get_model(name))
+        }
+        text = "".join(files.values())
+        assert "opens-something" not in text and "0" * 64 not in text and "digests" not in text
+        person_forget(user=person, actor=None, reason="Asked for.")
+        assert [model for model in models if model.objects.exists()] == []
 
     def test_no_secret_is_in_it(self, person: User) -> None:
         token = token_create(user=person, name="laptop")
