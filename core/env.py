@@ -16,6 +16,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 Number = TypeVar("Number", int, float, Decimal)
 BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
+ISSUER = re.compile(r"(https://|http://(localhost|127\.0\.0\.1)(?=[:/]|$))[\w.:-]*(/[\w.~%/-]*)?", re.ASCII)
 ACCEL = re.compile(r"/[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)*/")
 S3_NEEDED = ("S3_BUCKET", "S3_ACCESS_KEY_ID", "S3_SECRET_ACCESS_KEY")
 TRUE, FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off"}
@@ -103,7 +104,7 @@ class Provider(NamedTuple):
     """One provider of single sign-on, as allauth wants it."""
 
     app: dict[str, Any]
-    origin: str  # where its form is
+    origins: list[str]  # where its forms are
 
 
 def oidc_from_env() -> list[Provider]:
@@ -115,16 +116,14 @@ def _provider(name: str) -> Provider:
     if not re.fullmatch(r"[a-z][a-z0-9]{0,29}", name):
         raise ImproperlyConfigured(f"A name in OIDC_PROVIDERS has small letters and digits alone; {name!r} is none.")
     start = f"OIDC_{name.upper()}_"
-    values = {word: env_str(f"{start}{word}", "") for word in ("URL", "CLIENT_ID", "SECRET", "NAME")}
+    values = {word: env_str(f"{start}{word}", "") for word in ("URL", "CLIENT_ID", "SECRET", "NAME", "ORIGINS")}
     if missing := [f"{start}{word}" for word in ("URL", "CLIENT_ID") if not values[word]]:
         raise ImproperlyConfigured(f"OIDC_PROVIDERS names {name!r}, and {' and '.join(missing)} must be set for it.")
-    parts = urlsplit(values["URL"])
-    if (
-        parts.query
-        or parts.fragment
-        or not (parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in ("localhost", "127.0.0.1")))
-    ):
-        raise ImproperlyConfigured(f"{start}URL must begin with https:// and be the issuer's address.")
+    for url in (values["URL"], *values["ORIGINS"].split()):
+        if not ISSUER.fullmatch(url):
+            raise ImproperlyConfigured(
+                f"{start}URL and {start}ORIGINS begin with https://; {url!r} is no such address."
+            )
     app = {
         "provider_id": name,
         "name": values["NAME"] or name.capitalize(),
@@ -132,7 +131,8 @@ def _provider(name: str) -> Provider:
         "secret": values["SECRET"],
         "settings": {"server_url": values["URL"].rstrip("/")},
     }
-    return Provider(app, f"{parts.scheme}://{parts.netloc}")
+    parts = [urlsplit(url) for url in (values["URL"], *values["ORIGINS"].split())]
+    return Provider(app, [f"{part.scheme}://{part.netloc}" for part in parts])
 
 
 def tls_of(text: str) -> tuple[bool, bool]:

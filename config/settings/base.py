@@ -273,7 +273,7 @@ CONTENT_SECURITY_POLICY = "; ".join(  # of pages; everything else loads nothing 
         f"media-src 'self'{_media}",
         f"connect-src 'self'{_media}",
         "font-src 'self'",
-        " ".join(["form-action 'self'", *sorted({provider.origin for provider in OIDC})]),
+        " ".join(["form-action 'self'", *sorted({origin for provider in OIDC for origin in provider.origins})]),
         "base-uri 'none'",
         "frame-ancestors 'none'",
     ]

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from django.core import mail
+from django.core.management import CommandError, call_command
 from django.http import HttpResponse
 from django.test import Client, RequestFactory
 from django.urls import reverse
@@ -315,3 +316,13 @@ class TestNavigation:
             client.get(page)
             for other in (reverse("help"), reverse("tokens"), reverse("account"), "/nowhere/"):
                 assert f'href="{page}"' in body(client.get(other)), other
+
+
+def test_who_runs_the_site_lets_somebody_in_at_once(client: Client, person: User) -> None:
+    for _ in range(7):
+        log_in(client, "wrong")
+    assert log_in(client, PASSWORD).status_code == 429
+    call_command("tries_reset", "somebody")
+    assert log_in(client, PASSWORD).status_code == 302
+    with pytest.raises(CommandError, match="no account"):
+        call_command("tries_reset", "nobody")

@@ -332,3 +332,11 @@ class TestRequired:
         assert "stays on" in body(client.get(reverse("totp")))
         assert client.post(reverse("totp-off"), {"password": PASSWORD}).status_code == 409
         assert phone_of(person)
+
+    def test_a_session_of_before_that_began_with_a_code_goes_on(self, client: Client, person: User) -> None:
+        project = MembershipFactory(user=person, role="lead").project
+        client.force_login(person)
+        session = client.session
+        session["otp_device_id"] = "otp_totp.totpdevice/1"
+        session.save()
+        assert client.get(reverse("judging:overview", args=[project.uuid])).status_code == 200

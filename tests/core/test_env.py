@@ -9,7 +9,7 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 
 from core.embedded.services import BASE_DIR
-from core.env import env_address, env_decimal, env_float, env_int
+from core.env import env_address, env_decimal, env_float, env_int, oidc_from_env
 
 BASE = BASE_DIR / "config" / "settings" / "base.py"
 WHOLE = re.findall(r'env_int\(\s*"(\w+)"', BASE.read_text(encoding="utf-8"))
@@ -93,3 +93,60 @@ def test_an_address_is_taken_as_it_is(monkeypatch: pytest.MonkeyPatch, address: 
     assert env_address("X", "redis://other") == address
     monkeypatch.setenv("X", "")
     assert env_address("X", "redis://other") == "redis://other"
+
+
+class TestProviders:
+    """Of single sign-on."""
+
+    LAB = {
+        "OIDC_PROVIDERS": "lab, other",
+        "OIDC_LAB_URL": "https://sso.example.net:8443/realms/lab/",
+        "OIDC_LAB_CLIENT_ID": "momentjudge",
+        "OIDC_LAB_SECRET": "secret",
+        "OIDC_LAB_ORIGINS": "https://upstream.example.net",
+        "OIDC_OTHER_URL": "http://localhost:9000",
+        "OIDC_OTHER_CLIENT_ID": "x",
+        "OIDC_OTHER_NAME": "the other",
+    }
+
+    @pytest.fixture(autouse=True)
+    def lab(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        for name, value in self.LAB.items():
+            monkeypatch.setenv(name, value)
+
+    def test_several_are_read(self) -> None:
+        lab, other = oidc_from_env()
+        assert lab.origins == ["https://sso.example.net:8443", "https://upstream.example.net"]
+        assert lab.app["settings"] == {"server_url": "https://sso.example.net:8443/realms/lab"}
+        assert (lab.app["name"], other.app["name"]) == ("Lab", "the other")
+        assert other.origins == ["http://localhost:9000"]
+
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [
+            ("OIDC_LAB_URL", ""),
+            ("OIDC_LAB_CLIENT_ID", ""),
+            ("OIDC_LAB_URL", "http://sso.example.net"),
+            ("OIDC_LAB_URL", "http://localhost.example.net"),
+            ("OIDC_LAB_URL", "https://sso.example.net; script-src *"),
+            ("OIDC_LAB_URL", "https://user:word@sso.example.net"),
+            ("OIDC_LAB_URL", "https://sso.example.net/?a=1"),
+            ("OIDC_LAB_URL", "sso.example.net"),
+            ("OIDC_LAB_ORIGINS", "'unsafe-inline'"),
+            ("OIDC_PROVIDERS", "the lab"),
+            ("OIDC_PROVIDERS", "../lab"),
+        ],
+    )
+    def test_what_cannot_be_stops_the_start(self, monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+        monkeypatch.setenv(name, value)
+        with pytest.raises(ImproperlyConfigured, match="OIDC"):
+            oidc_from_env()
+
+    def test_forms_may_lead_to_them_and_nothing_else_may(self) -> None:
+        text: str = run_path(str(BASE))["CONTENT_SECURITY_POLICY"]
+        policy = dict(part.split(" ", 1) for part in text.split("; "))
+        allowed = policy.pop("form-action").split()
+        assert sorted(allowed) == sorted(
+            ["'self'", "http://localhost:9000", "https://sso.example.net:8443", "https://upstream.example.net"]
+        )
+        assert not any("example" in sources or "9000" in sources for sources in policy.values())
