@@ -196,22 +196,23 @@ class BrowserSession(AbstractBaseSession):
         super().save(*args, **kwargs)
 
 
-class Throttle(models.Model):
-    """How often something was tried within its span of time; whose it was is kept as a digest under the site's key."""
+class CacheEntry(models.Model):
+    """An entry of core.postgresql.cache: tries that were counted, under a digest that names nobody."""
 
-    kind = models.CharField(max_length=40)
-    digest = models.CharField(max_length=64)
-    tries = models.PositiveIntegerField(default=1)
-    began_at = models.DateTimeField(default=timezone.now)
+    cache_key = models.CharField(max_length=255, primary_key=True)
+    value = models.TextField()
+    expires = models.DateTimeField(db_index=True)
 
     class Meta:
+        verbose_name_plural = "cache entries"
         constraints = [
-            models.UniqueConstraint(fields=["kind", "digest"], name="throttle_once_per_kind_and_digest"),
-            models.CheckConstraint(condition=models.Q(digest__regex="^[0-9a-f]{64}$"), name="throttle_names_nobody"),
+            models.CheckConstraint(
+                condition=models.Q(cache_key__regex="[0-9a-f]{64}(:lock)?$"), name="cache_entry_names_nobody"
+            )
         ]
 
     def __str__(self) -> str:
-        return f"{self.kind}: {self.tries}"
+        return self.cache_key
 
 
 class AccessToken(models.Model):

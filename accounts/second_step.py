@@ -1,54 +1,86 @@
-"""The second step of a log-in: asking for the code, and the page where people set it up, renew it, turn it off."""
+"""The second step of a log-in: asking for the code or the passkey, and the page where people set it up, renew it, turn
+it off. allauth checks, and holds the log-in that waits."""
 
-import time
-from datetime import timedelta
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, cast
+from uuid import UUID
 
-import segno
+from allauth.account.internal.flows.login import (
+    AUTHENTICATION_METHODS_SESSION_KEY,
+    get_authentication_records,
+    record_authentication,
+)
+from allauth.account.internal.flows.reauthentication import (
+    raise_if_reauthentication_required,
+    reauthenticate_by_password,
+)
+from allauth.account.internal.stagekit import clear_login
+from allauth.account.models import Login
+from allauth.account.utils import get_next_redirect_url
+from allauth.account.views import ReauthenticateView
+from allauth.core.exceptions import ImmediateHttpResponse
+from allauth.mfa.adapter import get_adapter
+from allauth.mfa.base.forms import AuthenticateForm
+from allauth.mfa.base.views import AuthenticateView
+from allauth.mfa.webauthn.forms import (
+    AddWebAuthnForm,
+    AuthenticateWebAuthnForm,
+    LoginWebAuthnForm,
+    ReauthenticateWebAuthnForm,
+)
+from allauth.mfa.webauthn.internal import auth as webauthn
+from allauth.mfa.webauthn.internal.flows import perform_passwordless_login
+from allauth.mfa.webauthn.views import AddWebAuthnView, LoginWebAuthnView, ReauthenticateWebAuthnView
+from cryptography.exceptions import InvalidSignature
 from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth import HASH_SESSION_KEY, login, update_session_auth_hash
+from django.contrib.auth import HASH_SESSION_KEY, update_session_auth_hash
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.deprecation import MiddlewareMixin
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 from django_htmx.http import HttpResponseClientRedirect
-from django_otp import DEVICE_ID_SESSION_KEY
-from django_otp import login as device_remember
-from django_otp.plugins.otp_totp.models import TOTPDevice
 
+from accounts.adapters import AccountAdapter, no_passkeys, passkeys_or_refuse
 from accounts.models import User
 from accounts.services import credentials
-from accounts.services.throttles import Limit, throttle_forget, throttle_or_refuse
 from core.exceptions import NotPossible
 from core.refusals import refusal_log
 
-WAITING = "second-step"  # in the session: who gave the right password and owes the code
-WAITS_S = 600
-BEGUN = "second-step-begun"  # in the session that gave the password: the phone whose secret it may show
-BACKEND = "accounts.sessions.AccountBackend"
-PASSWORDS = Limit("password asked", 6, timedelta(minutes=15))
-TOO_MANY_PASSWORDS = "Too many wrong passwords."
+BEGUN = "second-step-begun"  # in the session that gave the password: the phone's secret, encrypted
+BEFORE_ALLAUTH = "otp_device_id"  # in sessions of 0.1.0 that began with a code
 NOT_YOURS = "This is not your password."
 FREE = {  # what people who have to set it up may open before they did
     *("login", "login-code", "logout", "account", "password-change", "password-forgotten", "password-choose"),
     *("totp", "totp-begin", "totp-codes", "totp-off", "session-end", "sessions-end"),
+    *("passkey-login", "passkey-add", "passkey-remove", "confirm", "confirm-passkey"),
+    *("provider-login", "provider-callback", "provider-unlink"),
     *("healthz", "readyz", "help", "api-schema", "api-docs"),
 }
 REQUIRED = "Your role asks for a second step when you log in. Set it up first; then everything opens."
+CODE_ATTRS = {"autocomplete": "one-time-code", "autofocus": True, "autocapitalize": "none", "spellcheck": "false"}
 
 
-class CodeForm(forms.Form):
-    code = forms.CharField(
-        max_length=40,
-        widget=forms.TextInput(
-            {"autocomplete": "one-time-code", "autofocus": True, "autocapitalize": "none", "spellcheck": "false"}
-        ),
-    )
+class CodeForm(AuthenticateForm):
+    code = forms.CharField(max_length=40, widget=forms.TextInput(CODE_ATTRS))
+
+    def clean_code(self) -> str:
+        code = str(self.cleaned_data["code"])
+        try:
+            self.authenticator = credentials.second_step_check(user=self.user, code=code)
+        except NotPossible as refused:
+            raise forms.ValidationError(str(refused)) from refused
+        return code
+
+
+class PhoneForm(forms.Form):
+    code = CodeForm.base_fields["code"]
 
 
 class PasswordForm(forms.Form):
@@ -60,6 +92,55 @@ class PasswordForm(forms.Form):
     )
 
 
+class ConfirmForm(PasswordForm):
+    def __init__(self, *args: Any, user: User, **values: Any) -> None:
+        super().__init__(*args, **values)
+        self.user = user
+
+    def clean_password(self) -> str:
+        if not AccountAdapter().reauthenticate(self.user, self.cleaned_data["password"]):
+            raise forms.ValidationError(NOT_YOURS)
+        return str(self.cleaned_data["password"])
+
+
+class KeyForm(AddWebAuthnForm):
+    passwordless = None
+    name = forms.CharField(max_length=credentials.LONGEST_KEY_NAME, required=False)
+
+    def clean(self) -> dict[str, Any]:
+        with whole():
+            return super().clean()
+
+
+class Whole:
+    """A form for the answer of a passkey."""
+
+    def clean_credential(self) -> Any:
+        with whole():
+            return super().clean_credential()  # type: ignore[misc]
+
+
+class KeyLogInForm(Whole, LoginWebAuthnForm):
+    pass
+
+
+class KeyCodeForm(Whole, AuthenticateWebAuthnForm):
+    pass
+
+
+class KeyConfirmForm(Whole, ReauthenticateWebAuthnForm):
+    pass
+
+
+@contextmanager
+def whole() -> Iterator[None]:
+    """Refuse what no browser answers, and what reads it breaks at."""
+    try:
+        yield
+    except (ValueError, TypeError, LookupError, AttributeError, OverflowError, InvalidSignature) as error:
+        raise get_adapter().validation_error("incorrect_code") from error
+
+
 class SecondStepMiddleware(MiddlewareMixin):
     """Whose role requires the second step gets nothing of a session that began without it.
 
@@ -67,7 +148,7 @@ class SecondStepMiddleware(MiddlewareMixin):
     """
 
     def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponse | None:
-        if not settings.TOTP_REQUIRED_FOR or _is_free(request) or not _owes_code(request):
+        if not settings.TOTP_REQUIRED_FOR or _is_free(request) or not _owes_it(request):
             return None
         if request.path.startswith("/api/"):
             answer = JsonResponse({"code": "totp_required", "message": REQUIRED}, status=403)
@@ -84,76 +165,153 @@ def _is_free(request: HttpRequest) -> bool:
     return is_program or (request.resolver_match is not None and request.resolver_match.view_name in FREE)
 
 
-def _owes_code(request: HttpRequest) -> bool:
-    if not request.user.is_authenticated or DEVICE_ID_SESSION_KEY in request.session:
+def _owes_it(request: HttpRequest) -> bool:
+    if not request.user.is_authenticated or BEFORE_ALLAUTH in request.session:
         return False
-    return credentials.totp_is_required(request.user)
+    if any(record["method"] == "mfa" for record in get_authentication_records(request, request.user)):
+        return False
+    return credentials.second_step_is_required(request.user)
 
 
-def code_ask(request: HttpRequest, user: User, then: str) -> HttpResponse:
-    """The password was right; nobody is logged in before the code is, too."""
-    request.session.cycle_key()
-    waiting_login = {
-        "user": user.pk,
-        "proof": user.get_session_auth_hash(),
-        "until": time.time() + WAITS_S,
-        "then": then,
-    }
-    request.session[WAITING] = waiting_login
-    return redirect("login-code")
+class LogInCode(AuthenticateView):
+    """Where the log-in asks for the code, or for the passkey."""
+
+    template_name = "accounts/login_code.html"
+    form_class = CodeForm
+    webauthn_form_class = KeyCodeForm
+
+    def _build_forms(self) -> Any:
+        user = self.stage.login.user
+        if not user.is_active or user.get_session_auth_hash() != self.request.session.get(credentials.PROOF):
+            raise ImmediateHttpResponse(self.stage.abort())
+        return super()._build_forms()
+
+    def get_context_data(self, **values: Any) -> dict[str, Any]:
+        context = super().get_context_data(**values)
+        has_passkey = credentials.passkeys_of(self.stage.login.user).exists() and not no_passkeys(self.request)
+        return context | {"options": options(context["js_data"]["request_options"]) if has_passkey else ""}
+
+    def form_invalid(self, form: Any) -> HttpResponse:
+        answer = super().form_invalid(form)
+        answer.status_code = 422
+        return answer
 
 
-@sensitive_post_parameters("code")
-@require_http_methods(["GET", "POST"])
-def login_code(request: HttpRequest) -> HttpResponse:
-    """Where the log-in asks for the code."""
-    user = _waiting(request)
-    if user is None:
-        request.session.pop(WAITING, None)
-        messages.info(request, "Log in with your password first.")
-        return redirect("login")
-    form = CodeForm(request.POST or None)
-    if request.method == "POST" and form.is_valid():
-        try:
-            device = credentials.totp_verify(user=user, code=form.cleaned_data["code"])
-        except NotPossible as refused:
-            form.add_error("code", str(refused))
-        else:
-            then = request.session.pop(WAITING)["then"]
-            login(request, user, backend=BACKEND)
-            device_remember(request, device)
-            return redirect(then)
-    return render(request, "accounts/login_code.html", {"form": form}, status=422 if form.errors else 200)
+class PasskeyLogIn(LoginWebAuthnView):
+    """Logging in by a passkey alone, which asks its person for a finger or a PIN: it is both steps."""
+
+    form_class = KeyLogInForm
+
+    def get(self, request: HttpRequest, *args: Any, **values: Any) -> HttpResponse:
+        """Say what to ask the browser for; people are sent to the log-in."""
+        if not request.accepts("application/json") or request.accepts("text/html"):
+            return redirect("login")
+        return JsonResponse(dict(webauthn.begin_authentication()))
+
+    def _redirect_to_pending_stage(self, request: HttpRequest, stage: Any) -> None:
+        clear_login(request)
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        passkey = form.cleaned_data["credential"]
+        login = Login(user=passkey.user, redirect_url=get_next_redirect_url(self.request))
+        return perform_passwordless_login(self.request, passkey, login)
 
 
-def _waiting(request: HttpRequest) -> User | None:
-    waiting_login = request.session.get(WAITING)
-    if not waiting_login or waiting_login["until"] < time.time():
-        return None
-    user = User.objects.filter(pk=waiting_login["user"], is_active=True).first()
-    return user if user and user.get_session_auth_hash() == waiting_login["proof"] else None
+class Confirm(ReauthenticateView):
+    """Who is logged in says once more who they are, before what would let others keep the account."""
+
+    template_name = "accounts/confirm.html"
+    form_class = ConfirmForm
+
+    def get_form_class(self) -> Any:
+        return self.form_class
+
+    def form_invalid(self, form: Any) -> HttpResponse:
+        return self.render_to_response(self.get_context_data(form=form), status=422)
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        session_keep(self.request, cast(User, self.request.user))
+        return super().form_valid(form)
+
+
+class ConfirmByPasskey(ReauthenticateWebAuthnView):
+    template_name = "accounts/confirm_passkey.html"
+    form_class = KeyConfirmForm
+
+    def get_context_data(self, **values: Any) -> dict[str, Any]:
+        context = super().get_context_data(**values)
+        return context | {"options": options(context["js_data"]["request_options"])}
+
+    def form_invalid(self, form: Any) -> HttpResponse:
+        return self.render_to_response(self.get_context_data(form=form), status=422)
+
+
+class PasskeyAdd(AddWebAuthnView):
+    """A new passkey, which logs in by itself and is the second step of a password."""
+
+    template_name = "accounts/passkey_add.html"
+    form_class = KeyForm
+
+    def get_context_data(self, **values: Any) -> dict[str, Any]:
+        passkeys_or_refuse(self.request)
+        context = super(AddWebAuthnView, self).get_context_data(**values)
+        return context | {"options": options(webauthn.begin_registration(self.request.user, True))}
+
+    def form_invalid(self, form: Any) -> HttpResponse:
+        return self.render_to_response(self.get_context_data(form=form), status=422)
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        user, key = cast(User, self.request.user), self.request.session.session_key
+        codes = credentials.passkey_add(user=user, session=key, **form.cleaned_data)
+        record_authentication(self.request, user, "mfa", type="webauthn")
+        messages.success(self.request, "Your passkey is set up. Wherever else you were logged in, you are no more.")
+        return _show(self.request, codes=codes) if codes else redirect("totp")
+
+
+def options(requested: Any) -> str:
+    return json.dumps(dict(requested))
+
+
+@login_required
+@require_POST
+def passkey_remove(request: HttpRequest, passkey_uuid: UUID) -> HttpResponse:
+    if not credentials.passkeys_of(cast(User, request.user)).filter(data__uuid=str(passkey_uuid)).exists():
+        raise Http404
+    raise_if_reauthentication_required(request, app="allauth.mfa")
+    return _remove(request, "Removed. This passkey opens nothing any more.", passkey=passkey_uuid)
+
+
+def _remove(request: HttpRequest, words: str, *, passkey: UUID | None = None) -> HttpResponse:
+    user = cast(User, request.user)
+    if not credentials.second_step_remove(user=user, session=request.session.session_key, passkey=passkey):
+        raise Http404
+    if not credentials.second_steps(user).exists():
+        request.session.pop(BEFORE_ALLAUTH, None)
+        records = get_authentication_records(request, user)
+        request.session[AUTHENTICATION_METHODS_SESSION_KEY] = [one for one in records if one["method"] != "mfa"]
+    messages.success(request, words)
+    return redirect("totp" if passkey else "account")
 
 
 @login_required
 @sensitive_post_parameters("code")
 @require_http_methods(["GET", "POST"])
 def second_step(request: HttpRequest) -> HttpResponse:
-    """Whether logging in asks for a code; setting it up: POST confirms the phone by a first code."""
-    form = CodeForm(request.POST or None)
-    if request.method == "POST" and _begun(request) is None:
+    """Whether logging in asks for a second step; setting it up: POST confirms the phone by a first code."""
+    form = PhoneForm(request.POST or None)
+    if request.method == "POST" and BEGUN not in request.session:
         return redirect("totp")
     if request.method == "POST" and form.is_valid():
-        user = cast(User, request.user)
+        user, key = cast(User, request.user), request.session.session_key
         try:
-            codes = credentials.totp_confirm(
-                user=user, code=form.cleaned_data["code"], session=request.session.session_key
-            )
+            secret, code = credentials.decrypt(request.session[BEGUN]), form.cleaned_data["code"]
+            codes = credentials.phone_confirm(user=user, secret=secret, code=code, session=key)
         except NotPossible as refused:
             form.add_error("code", str(refused))
         else:
             del request.session[BEGUN]
-            device_remember(request, credentials.totp_device(user))
-            return _show(request, codes=codes)
+            record_authentication(request, user, "mfa", type="totp")
+            return _show(request, codes=codes) if codes else redirect("totp")
     return _show(request, form=form, status=422 if form.errors else 200)
 
 
@@ -165,13 +323,8 @@ def begin(request: HttpRequest) -> HttpResponse:
     form = check_password_form(request)
     if form.errors:
         return _show(request, begin_form=form, status=422)
-    request.session[BEGUN] = credentials.totp_begin(user=cast(User, request.user)).pk
+    request.session[BEGUN] = credentials.encrypt(credentials.phone_begin(user=cast(User, request.user)))
     return redirect("totp")
-
-
-def _begun(request: HttpRequest) -> TOTPDevice | None:
-    device = credentials.totp_begun(cast(User, request.user))
-    return device if device and device.pk == request.session.get(BEGUN) else None
 
 
 @login_required
@@ -182,7 +335,7 @@ def codes_renew(request: HttpRequest) -> HttpResponse:
     form = check_password_form(request)
     if form.errors:
         return _show(request, codes_form=form, status=422)
-    return _show(request, codes=credentials.totp_renew_codes(user=cast(User, request.user)))
+    return _show(request, codes=credentials.recovery_codes_renew(user=cast(User, request.user)))
 
 
 @login_required
@@ -192,10 +345,7 @@ def turn_off(request: HttpRequest) -> HttpResponse:
     form = check_password_form(request)
     if form.errors:
         return _show(request, off_form=form, status=422)
-    credentials.totp_off(user=cast(User, request.user), session=request.session.session_key)
-    request.session.pop(DEVICE_ID_SESSION_KEY, None)
-    messages.success(request, "Turned off. Logging in takes your password alone.")
-    return redirect("account")
+    return _remove(request, "Turned off. Logging in asks for no code any more.")
 
 
 def check_password_form(request: HttpRequest) -> PasswordForm:
@@ -209,11 +359,10 @@ def check_password_form(request: HttpRequest) -> PasswordForm:
 def password_is_right(request: HttpRequest, password: str) -> bool:
     """Whether it is the password of who is logged in; TooOften where it was wrong too often of late."""
     user = cast(User, request.user)
-    throttle_or_refuse(PASSWORDS, str(user.uuid), TOO_MANY_PASSWORDS)
-    is_right = user.check_password(password)
+    is_right = AccountAdapter().reauthenticate(user, password)
     if is_right:
-        throttle_forget(PASSWORDS, str(user.uuid))
         session_keep(request, user)
+        reauthenticate_by_password(request)
     return is_right
 
 
@@ -225,25 +374,16 @@ def session_keep(request: HttpRequest, user: User) -> None:
 
 def _show(request: HttpRequest, *, status: int = 200, **more: Any) -> HttpResponse:
     user = cast(User, request.user)
-    device = credentials.totp_device(user)
-    begun = None if device else _begun(request)
-    context = {"device": device, "begun": begun, "codes_left": credentials.codes_left(user), "form": CodeForm()}
+    phone = credentials.phone_of(user)
+    secret = "" if phone or BEGUN not in request.session else credentials.decrypt(request.session[BEGUN])
+    context = {"phone": phone, "passkeys": credentials.passkeys_of(user), "no_passkeys": no_passkeys(request)}
+    context |= {"codes_left": credentials.codes_left(user), "form": PhoneForm()}
     context |= {f"{name}_form": PasswordForm(auto_id=f"{name}_%s") for name in ("begin", "codes", "off")}
-    context |= {"is_required": credentials.totp_is_required(user)}
-    if begun:
-        context |= {"secret": credentials.totp_secret(begun), "picture": picture_of(begun.config_url)}
+    context |= {"is_required": credentials.second_step_is_required(user)}
+    if secret:
+        adapter, typed = get_adapter(), secret.rstrip("=")
+        context["picture"] = adapter.build_totp_svg(adapter.build_totp_url(user, secret))
+        context["secret"] = " ".join(typed[at : at + 4] for at in range(0, len(typed), 4))
     answer = render(request, "accounts/second_step.html", context | more, status=status)
     answer["Cache-Control"] = "no-store"
     return answer
-
-
-def picture_of(text: str) -> str:
-    """A QR code as an SVG element without style, which the content security policy would drop.
-
-    It has no size but a view box: in a narrow place it is made smaller, not cut off.
-    """
-    return str(
-        segno.make(text, error="m").svg_inline(
-            scale=5, border=4, dark="#000", light="#fff", title="The secret as a QR code", svgclass="qr", omitsize=True
-        )
-    )

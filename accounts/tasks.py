@@ -3,9 +3,8 @@
 from celery import shared_task
 from django.utils import timezone
 
-from accounts.models import BrowserSession, Throttle
+from accounts.models import BrowserSession, CacheEntry
 from accounts.services import identities
-from accounts.services.throttles import RETENTION
 
 __all__ = ["identities"]  # its tasks are registered where they are written
 
@@ -14,4 +13,4 @@ __all__ = ["identities"]  # its tasks are registered where they are written
 def sessions_sweep() -> None:
     """Delete sessions that have ended, and tries that no limit looks at any more."""
     BrowserSession.objects.filter(expire_date__lt=timezone.now()).delete()
-    Throttle.objects.filter(began_at__lt=timezone.now() - RETENTION).delete()
+    CacheEntry.objects.filter(expires__lt=timezone.now()).delete()

@@ -3,42 +3,36 @@
 from typing import Any, cast
 from uuid import UUID
 
-from axes.handlers.proxy import AxesProxyHandler
-from axes.utils import reset as axes_reset
+from allauth.account.forms import LoginForm
+from allauth.account.internal.flows.login import perform_password_login
+from allauth.account.internal.stagekit import clear_login
+from allauth.account.models import Login
+from allauth.account.views import LoginView
+from allauth.socialaccount.adapter import get_adapter as provider_adapter
+from allauth.socialaccount.models import SocialAccount
 from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm, UsernameField
-from django.contrib.auth.views import LoginView, PasswordChangeView, PasswordResetConfirmView
+from django.contrib.auth.views import PasswordChangeView, PasswordResetConfirmView
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse_lazy
 from django.views.decorators.http import require_http_methods, require_POST
 
+from accounts.adapters import AccountAdapter, no_passkeys
+from accounts.limits import address_block, tries_forget
 from accounts.models import Identity, Project, User
-from accounts.second_step import NOT_YOURS, PASSWORDS, TOO_MANY_PASSWORDS, code_ask, password_is_right, session_keep
-from accounts.services.credentials import tokens_revoke, totp_device
+from accounts.second_step import NOT_YOURS, password_is_right, session_keep
+from accounts.services.credentials import second_steps, tokens_revoke
 from accounts.services.identities import identity_set, password_reset_request
-from accounts.services.throttles import (
-    LOGINS_TO,
-    address_block,
-    logins_from,
-    throttle_forget,
-    throttle_or_refuse,
-    throttle_take_back,
-)
 from accounts.sessions import session_end, sessions_end, sessions_of
 from core.exceptions import NotPossible
 
 SENT = (
     "If an account has this address, a message with a link is on its way to it. The link works once, within a day."
     " If nothing comes, ask the lead of your project for a new password."
-)
-TOO_MANY_FROM = "Too many wrong log-ins came from your network address."
-TOO_MANY_TO = (
-    "Too many wrong passwords for this user name, from many places. A link to a new password lets you in at once:"
-    " ask for one, or ask the lead of your project."
 )
 
 
@@ -62,9 +56,9 @@ class OwnPasswordForm(PasswordChangeForm):
     ends_tokens = forms.BooleanField(required=False, initial=True)
 
     def clean_old_password(self) -> str:
-        throttle_or_refuse(PASSWORDS, str(self.user.uuid), TOO_MANY_PASSWORDS)
-        old = str(super().clean_old_password())
-        throttle_forget(PASSWORDS, str(self.user.uuid))
+        old = str(self.cleaned_data["old_password"])
+        if not AccountAdapter().reauthenticate(self.user, old):
+            raise forms.ValidationError(self.error_messages["password_incorrect"], code="password_incorrect")
         return old
 
 
@@ -72,8 +66,8 @@ class EmailForm(forms.Form):
     email = forms.EmailField(max_length=254, label="E-mail", widget=forms.EmailInput({"autocomplete": "email"}))
 
 
-class LogInForm(AuthenticationForm):
-    """Django's, with a longest user name: the table of wrong passwords has one, too."""
+class LogInForm(LoginForm):
+    """allauth's, with names and words of Django's."""
 
     username = UsernameField(
         max_length=User._meta.get_field("username").max_length,
@@ -84,45 +78,42 @@ class LogInForm(AuthenticationForm):
     password = forms.CharField(
         max_length=4096, strip=False, widget=forms.PasswordInput({"autocomplete": "current-password"})
     )
+    field_order = ("username", "password")
+
+    def __init__(self, *args: Any, **values: Any) -> None:
+        super().__init__(*args, **values)
+        for name in ("login", "remember"):
+            del self.fields[name]
 
     def clean(self) -> dict[str, Any]:
-        """Every try counts until it went well: by where it comes from, and by the name, wherever from."""
-        username = self.cleaned_data.get("username")
-        if (
-            not username
-            or "password" not in self.cleaned_data
-            or not AxesProxyHandler.is_allowed(self.request, {"username": username})
-        ):
-            return super().clean()  # counts nothing, or is locked out already
-        limits = [
-            (logins_from(), address_block(cast(HttpRequest, self.request)), TOO_MANY_FROM),
-            (LOGINS_TO, username, TOO_MANY_TO),
-        ]
-        for limit, who, words in limits:
-            throttle_or_refuse(limit, who, words)
-        cleaned = super().clean()
-        for limit, who, _ in limits:
-            throttle_take_back(limit, who)
-        return cleaned
+        if not self.errors:
+            self.user = AccountAdapter().authenticate(self.request, **self.cleaned_data)
+            if self.user is None:
+                words = AuthenticationForm.error_messages["invalid_login"]
+                raise forms.ValidationError(words, params={"username": "user name"})
+        return self.cleaned_data
+
+    def login(self, request: HttpRequest, redirect_url: str | None = None) -> HttpResponse:
+        return perform_password_login(request, {}, Login(user=self.user, redirect_url=redirect_url))
 
 
 class LogIn(LoginView):
-    """Django's, with the projects that take whoever comes, and a second step for who has set one up."""
+    """allauth's, with the projects that take whoever comes; a second step follows for who has set one up."""
 
     template_name = "accounts/login.html"
-    authentication_form = LogInForm
-    redirect_authenticated_user = True
+    form_class = LogInForm
 
-    def form_valid(self, form: Any) -> HttpResponse:
-        if totp_device(form.get_user()):
-            return code_ask(self.request, form.get_user(), self.get_success_url())
-        return super().form_valid(form)
+    def _redirect_to_pending_stage(self, request: HttpRequest, stage: Any) -> None:
+        if request.method == "POST":
+            clear_login(request)
 
-    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+    def get_context_data(self, **values: Any) -> dict[str, Any]:
         open_projects = Project.objects.filter(registration_is_open=True).order_by("name")
-        return super().get_context_data(**kwargs) | {
+        return super().get_context_data(**values) | {
             "open_projects": open_projects,
             "sends_mail": bool(settings.EMAIL_HOST),
+            "providers": provider_adapter().list_providers(self.request),
+            "passkeys": not no_passkeys(self.request),
         }
 
 
@@ -142,7 +133,9 @@ def account(request: HttpRequest) -> HttpResponse:
             messages.success(request, "Saved.")
             return redirect("account")
     context = {"form": form, "memberships": person.memberships.select_related("project").order_by("project__name")}
-    context |= {"sessions": sessions_of(person), "device": totp_device(person)}
+    context |= {"sessions": sessions_of(person), "second_steps": second_steps(person)}
+    linked = set(SocialAccount.objects.filter(user=person).values_list("provider", flat=True))
+    context |= {"providers": [(one, one.sub_id in linked) for one in provider_adapter().list_providers(request)]}
     return render(request, "accounts/account.html", context, status=422 if form.errors else 200)
 
 
@@ -201,8 +194,7 @@ class PasswordChoose(PasswordResetConfirmView):
         messages.success(self.request, "Your new password is set, and your API tokens are revoked. Log in with it.")
         sessions_end(user=form.user, actor=form.user)
         tokens_revoke(user=form.user)
-        throttle_forget(LOGINS_TO, form.user.username)
-        axes_reset(username=form.user.username)
+        tries_forget(form.user.username)
         return super().form_valid(form)
 
 

@@ -11,13 +11,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
 Number = TypeVar("Number", int, float, Decimal)
 BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
+ISSUER = re.compile(r"(https://|http://(localhost|127\.0\.0\.1)(?=[:/]|$))[\w.:-]*(/[\w.~%/-]*)?", re.ASCII)
 ACCEL = re.compile(r"/[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)*/")
 S3_NEEDED = ("S3_BUCKET", "S3_ACCESS_KEY_ID", "S3_SECRET_ACCESS_KEY")
 SHORTEST_SECRET = 32  # characters
@@ -100,6 +101,41 @@ def roles_of(text: str) -> list[str]:
     if unknown := set(roles) - valid_roles:
         raise ImproperlyConfigured(f"Roles are {', '.join(sorted(valid_roles))}; {min(unknown)!r} is none.")
     return roles
+
+
+class Provider(NamedTuple):
+    """One provider of single sign-on, as allauth wants it."""
+
+    app: dict[str, Any]
+    origins: list[str]  # where its forms are
+
+
+def oidc_from_env() -> list[Provider]:
+    """Return the providers that OIDC_PROVIDERS names, each described by OIDC_<NAME>_URL, _CLIENT_ID, _SECRET, _NAME."""
+    return [_provider(name.strip()) for name in env_str("OIDC_PROVIDERS", "").split(",") if name.strip()]
+
+
+def _provider(name: str) -> Provider:
+    if not re.fullmatch(r"[a-z][a-z0-9]{0,29}", name):
+        raise ImproperlyConfigured(f"A name in OIDC_PROVIDERS has small letters and digits alone; {name!r} is none.")
+    start = f"OIDC_{name.upper()}_"
+    values = {word: env_str(f"{start}{word}", "") for word in ("URL", "CLIENT_ID", "SECRET", "NAME", "ORIGINS")}
+    if missing := [f"{start}{word}" for word in ("URL", "CLIENT_ID") if not values[word]]:
+        raise ImproperlyConfigured(f"OIDC_PROVIDERS names {name!r}, and {' and '.join(missing)} must be set for it.")
+    for url in (values["URL"], *values["ORIGINS"].split()):
+        if not ISSUER.fullmatch(url):
+            raise ImproperlyConfigured(
+                f"{start}URL and {start}ORIGINS begin with https://; {url!r} is no such address."
+            )
+    app = {
+        "provider_id": name,
+        "name": values["NAME"] or name.capitalize(),
+        "client_id": values["CLIENT_ID"],
+        "secret": values["SECRET"],
+        "settings": {"server_url": values["URL"].rstrip("/")},
+    }
+    parts = [urlsplit(url) for url in (values["URL"], *values["ORIGINS"].split())]
+    return Provider(app, [f"{part.scheme}://{part.netloc}" for part in parts])
 
 
 def tls_of(text: str) -> tuple[bool, bool]:

@@ -1,9 +1,8 @@
 """The one place where named errors become answers, for people and for programs."""
 
 import sys
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from django.conf import settings
 from django.core import exceptions
 from django.db import InterfaceError, OperationalError, connection
 from django.http import HttpRequest, HttpResponse, HttpResponseServerError, JsonResponse
@@ -98,9 +97,9 @@ def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
     return problem(request, status=403, title="Not for your role", message=message)
 
 
-def locked_out(request: HttpRequest, response: HttpResponse, credentials: Any) -> HttpResponse:
+def locked_out(request: HttpRequest) -> HttpResponse:
     """Too many wrong passwords for this user name from this address."""
-    minutes = int(settings.AXES_COOLOFF_TIME.total_seconds() // 60)
+    minutes = 15
     message = (
         f"Too many wrong passwords for this user name. Wait {minutes} minutes, then try again;"
         " the right password is not taken before. If you forgot it, choose a new one or ask the lead of your project."

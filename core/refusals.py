@@ -59,6 +59,7 @@ def configured_secrets() -> tuple[str, ...]:
         *(str(getattr(settings, name, "")) for name in SECRET_SETTINGS),
         str(settings.DATABASES["default"].get("PASSWORD", "")),
         str(settings.STORAGES["default"].get("OPTIONS", {}).get("secret_key", "")),
+        *(str(provider.app["secret"]) for provider in settings.OIDC),
         broker=str(settings.CELERY_BROKER_URL),
     )
 

@@ -1,35 +1,50 @@
 """Credentials besides the password: the second step of a log-in, and access tokens of the API.
 
-The second step is a code from the person's phone, or one of ten on paper. Tokens and recovery codes are kept as
-digests; the secret of the phone has to be kept as it is.
+The second step is a passkey, a code from the person's phone, or one of ten on paper. allauth.mfa holds them and knows
+how to check a passkey and a code; what it leaves open is here: a code of the phone works once, whatever process is
+asked, the phone's secret is encrypted, and codes on paper are kept as digests. Tokens are kept as digests, too.
 """
 
-from base64 import b32encode
+from base64 import urlsafe_b64encode
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from functools import lru_cache
 from hashlib import sha256
+from hmac import compare_digest
 from secrets import choice, token_urlsafe
-from uuid import UUID
+from typing import Any
+from uuid import UUID, uuid4
 
+from allauth.mfa.app_settings import TOTP_TOLERANCE
+from allauth.mfa.models import Authenticator
+from allauth.mfa.totp.internal.auth import (
+    format_hotp_value,
+    generate_totp_secret,
+    hotp_value,
+    yield_hotp_counters_from_time,
+)
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
 from django.db import transaction
+from django.db.models import Min, QuerySet
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
-from django_otp.models import Device
-from django_otp.plugins.otp_static.models import StaticDevice, StaticToken
-from django_otp.plugins.otp_totp.models import TOTPDevice
 
+from accounts.limits import CODES
 from accounts.models import AccessToken, User
-from accounts.services.throttles import CODES, throttle_forget, throttle_or_refuse
 from accounts.sessions import sessions_end
 from core.audit import audit_record
 from core.exceptions import NotPossible
 from core.texts import checked_name
 
+Type = Authenticator.Type
+PROOF = "password-proof"  # in the session: what the password was when it was given
 RECOVERY_CODES = 10
 LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"  # no l, o, 0, 1
 WRONG = "This code is not right. Codes change every 30 seconds and work once."
 TOO_MANY = "Too many wrong codes."
+STAYS = "Your role requires a second step, so it cannot be turned off; whoever runs the site can reset it."
+LONGEST_KEY_NAME, MOST_KEYS = 40, 10
 PREFIX = "mj_"  # so that scanners for leaked secrets can know one
 LONGEST_TOKEN_NAME = 100
 MOST = 20  # tokens of a person
@@ -38,147 +53,179 @@ DAYS = 90  # of a token
 LONGEST_DAYS = 3650
 
 
-def totp_device(user: User) -> TOTPDevice | None:
-    """The phone of a person who logs in with a code."""
-    device: TOTPDevice | None = TOTPDevice.objects.filter(user=user, confirmed=True).first()
-    return device
+def second_steps(user: User) -> QuerySet[Authenticator]:
+    """Return phone and passkeys of a person; not the codes on paper, which stand in for them."""
+    return Authenticator.objects.filter(user=user, type__in=[Type.TOTP, Type.WEBAUTHN]).order_by("pk")
 
 
-def totp_is_required(user: User) -> bool:
-    """Whether a role of the person's is one that must log in with a code."""
+def phone_of(user: User) -> Authenticator | None:
+    return second_steps(user).filter(type=Type.TOTP).first()
+
+
+def passkeys_of(user: User) -> QuerySet[Authenticator]:
+    return second_steps(user).filter(type=Type.WEBAUTHN)
+
+
+def second_step_is_required(user: User) -> bool:
+    """Whether a role of the person's is one that must log in with a second step."""
     roles = settings.TOTP_REQUIRED_FOR
     return bool(roles) and user.memberships.filter(role__in=roles).exists()
 
 
 def token_stands(user: User, made_at: datetime) -> bool:
-    """Whether a token counts: where a role requires codes, one made since the phone was set up."""
-    if not totp_is_required(user):
+    """Whether a token counts: where a role requires the second step, one made since it was set up."""
+    if not second_step_is_required(user):
         return True
-    device = totp_device(user)
-    return device is not None and device.created_at <= made_at
+    since = second_steps(user).aggregate(since=Min("created_at"))["since"]
+    return since is not None and since <= made_at
 
 
-@transaction.atomic
-def totp_begin(*, user: User) -> TOTPDevice:
-    """A phone to set up, with a secret of its own; one begun before is forgotten.
-
-    Raises:
-        NotPossible: there is a phone in use.
-    """
-    _without_phone(user)
-    TOTPDevice.objects.filter(user=user, confirmed=False).delete()
-    device: TOTPDevice = TOTPDevice.objects.create(user=user, confirmed=False, name="phone")
-    return device
+def phone_begin(*, user: User) -> str:
+    """Return a secret for a phone. Raises NotPossible where there is a phone in use."""
+    if phone_of(user):
+        raise NotPossible("You log in with codes already. Turn that off before you set up another phone.")
+    return str(generate_totp_secret())
 
 
-def totp_begun(user: User) -> TOTPDevice | None:
-    """The phone that is being set up."""
-    device: TOTPDevice | None = TOTPDevice.objects.filter(user=user, confirmed=False).first()
-    return device
-
-
-def totp_secret(device: TOTPDevice) -> str:
-    """As people type it: base32 in groups of four."""
-    text = b32encode(device.bin_key).decode().rstrip("=")
-    return " ".join(text[at : at + 4] for at in range(0, len(text), 4))
-
-
-def totp_confirm(*, user: User, code: str, session: str | None) -> list[str]:
+def phone_confirm(*, user: User, secret: str, code: str, session: str | None) -> list[str]:
     """The phone shows right codes: from now on logging in asks for one. Returns the recovery codes, this once.
 
     Every other session of the person ends.
 
     Raises:
-        NotPossible: the code is wrong, or no phone is being set up.
+        NotPossible: the code is wrong, or there is a phone already.
         TooOften: too many were.
     """
-    throttle_or_refuse(CODES, str(user.uuid), TOO_MANY)
+    CODES.try_or_refuse(str(user.uuid), TOO_MANY)
     with transaction.atomic():
-        _without_phone(user)
-        device = totp_begun(user)
-        if device is None:
-            raise NotPossible("No phone is being set up. Begin with your password.")
-        if not device.verify_token(code_of(code)):
+        User.objects.select_for_update().get(pk=user.pk)
+        phone_begin(user=user)
+        clock = _clock_at(secret, code)
+        if clock is None:
             raise NotPossible(WRONG)
-        device.confirmed, device.created_at = True, timezone.now()
-        device.save(update_fields=["confirmed", "created_at"])
-        codes = _recovery_codes(user)
-        audit_record(project=None, actor=user, action="totp.confirm", subject=user.uuid)
-        sessions_end(user=user, actor=user, but=session)
-    throttle_forget(CODES, str(user.uuid))
+        codes = _codes_of_the_first(user)
+        Authenticator.objects.create(user=user, type=Type.TOTP, data={"secret": encrypt(secret)} | clock)
+        _changed(user, action="totp.confirm", session=session)
+    CODES.forget(str(user.uuid))
     return codes
 
 
-def totp_verify(*, user: User, code: str) -> Device:
-    """The device whose code this is; a recovery code is used up by it.
+@transaction.atomic
+def passkey_add(*, user: User, name: str, credential: dict[str, Any], session: str | None) -> list[str]:
+    """Store a passkey that has been checked; returns the recovery codes, where there were none, this once.
+
+    Raises:
+        NotPossible: the name is empty or too long, or the person has too many.
+    """
+    name = checked_name(name)
+    User.objects.select_for_update().get(pk=user.pk)
+    if len(name) > LONGEST_KEY_NAME:
+        raise NotPossible(f"The name of a passkey has at most {LONGEST_KEY_NAME} characters.")
+    if passkeys_of(user).count() >= MOST_KEYS:
+        raise NotPossible(f"You have {MOST_KEYS} passkeys; remove one that is not needed any more.")
+    codes = _codes_of_the_first(user)
+    data = {"uuid": str(uuid4()), "name": name, "credential": credential}
+    Authenticator.objects.create(user=user, type=Type.WEBAUTHN, data=data)
+    _changed(user, action="passkey.add", session=session)
+    return codes
+
+
+@transaction.atomic
+def second_step_remove(*, user: User, session: str | None, passkey: UUID | None = None) -> bool:
+    """Remove a passkey, or without one the phone; every other session ends. Whether there was such a thing.
+
+    Raises:
+        NotPossible: it is the last, and a role of the person's requires one.
+    """
+    User.objects.select_for_update().get(pk=user.pk)
+    which = {"data__uuid": str(passkey)} if passkey else {"type": Type.TOTP}
+    row = second_steps(user).filter(**which).first()
+    if row is None:
+        return False
+    is_last = not second_steps(user).exclude(pk=row.pk).exists()
+    if is_last and second_step_is_required(user):
+        raise NotPossible(STAYS)
+    row.delete()
+    if is_last:
+        second_step_forget(user=user)
+    if passkey:
+        _changed(user, action="passkey.remove", session=session)
+    else:
+        _changed(user, action="totp.off", session=session)
+    return True
+
+
+def second_step_check(*, user: User, code: str) -> Authenticator:
+    """The phone whose code this is, or the paper; neither takes it again.
 
     Raises:
         NotPossible: the code is wrong.
         TooOften: too many were.
     """
-    throttle_or_refuse(CODES, str(user.uuid), TOO_MANY)
+    CODES.try_or_refuse(str(user.uuid), TOO_MANY)
     with transaction.atomic():
-        for device in _devices(user):
-            token = code_of(code) if isinstance(device, TOTPDevice) else recovery_digest(user, code)
-            if device.verify_token(token):
-                if isinstance(device, StaticDevice):
-                    audit_record(project=None, actor=user, action="totp.recover", subject=user.uuid)
-                throttle_forget(CODES, str(user.uuid))
-                return device
+        rows = Authenticator.objects.select_for_update().filter(user=user).exclude(type=Type.WEBAUTHN)
+        for row in rows.order_by("type"):  # paper first: the phone's secret may be under a key that is lost
+            if _use(row, user, code):
+                row.save(update_fields=["data"])
+                CODES.forget(str(user.uuid))
+                return row
     raise NotPossible(WRONG)
 
 
+def _use(row: Authenticator, user: User, code: str) -> bool:
+    """Whether the code is of this phone or paper; it is used up in ``row.data``, which is locked and not saved yet."""
+    if row.type == Type.TOTP:
+        clock = _clock_at(decrypt(row.data["secret"]), code, row.data["drift"])
+        if clock is None or clock["counter"] <= row.data["counter"]:
+            return False
+        row.data |= clock
+        return True
+    digest = recovery_digest(user, code)
+    if digest not in row.data["digests"]:
+        return False
+    row.data["digests"].remove(digest)
+    audit_record(project=None, actor=user, action="totp.recover", subject=user.uuid)
+    return True
+
+
+def _clock_at(secret: str, code: str, drift: int = 0) -> dict[str, int] | None:
+    """Return the half minute whose code this is, of those near now, and how many the phone's clock is ahead of ours."""
+    for step, now in enumerate(yield_hotp_counters_from_time(), start=drift - TOTP_TOLERANCE):
+        counter = now + drift
+        if compare_digest(format_hotp_value(hotp_value(secret, counter)), code_of(code)):
+            return {"counter": counter, "drift": step}
+    return None
+
+
 @transaction.atomic
-def totp_renew_codes(*, user: User) -> list[str]:
+def recovery_codes_renew(*, user: User) -> list[str]:
     """Ten new recovery codes; the old ones are void."""
-    if totp_device(user) is None:
-        raise NotPossible("You do not log in with codes.")
+    User.objects.select_for_update().get(pk=user.pk)
+    if not second_steps(user).exists():
+        raise NotPossible("You log in without a second step.")
     audit_record(project=None, actor=user, action="totp.codes", subject=user.uuid)
     return _recovery_codes(user)
 
 
 @transaction.atomic
-def totp_off(*, user: User, session: str | None) -> None:
-    """Logging in takes the password alone again; every other session, that began with a code, ends.
-
-    Raises:
-        NotPossible: a role of the person's requires codes.
-    """
-    if totp_is_required(user):
-        raise NotPossible(
-            "Your role requires codes, so they cannot be turned off; whoever runs the site can reset them."
-        )
-    if totp_forget(user=user):
-        audit_record(project=None, actor=user, action="totp.off", subject=user.uuid)
-        sessions_end(user=user, actor=user, but=session)
-
-
-@transaction.atomic
-def totp_reset(*, user: User, actor: User | None) -> bool:
-    """Somebody lost phone and paper: codes are off and every session ends; False when there were none."""
-    if not totp_forget(user=user):
+def second_step_reset(*, user: User, actor: User | None) -> bool:
+    """Somebody lost phone, passkeys and paper: all are off and every session ends; False when there were none."""
+    if not second_step_forget(user=user):
         return False
     ended = sessions_end(user=user, actor=actor)
     audit_record(project=None, actor=actor, action="totp.reset", subject=user.uuid, sessions=ended)
     return True
 
 
-def totp_forget(*, user: User) -> bool:
-    """Delete phone and recovery codes; whether there was a phone in use."""
-    had_device = totp_device(user) is not None
-    TOTPDevice.objects.filter(user=user).delete()
-    StaticDevice.objects.filter(user=user).delete()
-    return had_device
+def second_step_forget(*, user: User) -> bool:
+    """Delete phone, passkeys and recovery codes; whether there were any."""
+    return bool(Authenticator.objects.filter(user=user).delete()[0])
 
 
 def codes_left(user: User) -> int:
-    return StaticToken.objects.filter(device__user=user).count()  # type: ignore[no-any-return]
-
-
-def _without_phone(user: User) -> None:
-    User.objects.select_for_update().get(pk=user.pk)
-    if totp_device(user):
-        raise NotPossible("You log in with codes already. Turn that off before you set up another phone.")
+    paper = Authenticator.objects.filter(user=user, type=Type.RECOVERY_CODES).first()
+    return len(paper.data["digests"]) if paper else 0
 
 
 def code_of(text: str) -> str:
@@ -192,18 +239,43 @@ def recovery_digest(user: User, code: str) -> str:
     return salted_hmac("accounts.totp", f"{user.uuid} {plain}", algorithm="sha256").hexdigest()[:16]
 
 
-def _devices(user: User) -> list[Device]:
-    phones = TOTPDevice.objects.select_for_update().filter(user=user, confirmed=True)
-    papers = StaticDevice.objects.select_for_update().filter(user=user, confirmed=True)
-    return [*phones, *papers]
+def _codes_of_the_first(user: User) -> list[str]:
+    return [] if second_steps(user).exists() else _recovery_codes(user)
 
 
 def _recovery_codes(user: User) -> list[str]:
-    StaticDevice.objects.filter(user=user).delete()
-    paper = StaticDevice.objects.create(user=user, name="recovery codes", confirmed=True)
     codes = ["-".join("".join(choice(LETTERS) for _ in range(5)) for _ in range(3)) for _ in range(RECOVERY_CODES)]
-    StaticToken.objects.bulk_create([StaticToken(device=paper, token=recovery_digest(user, code)) for code in codes])
+    data = {"digests": [recovery_digest(user, code) for code in codes]}
+    paper = {"data": data, "created_at": timezone.now(), "last_used_at": None}
+    Authenticator.objects.update_or_create(user=user, type=Type.RECOVERY_CODES, defaults=paper)
     return codes
+
+
+def _changed(user: User, *, action: str, session: str | None) -> None:
+    audit_record(project=None, actor=user, action=action, subject=user.uuid)
+    sessions_end(user=user, actor=user, but=session)
+
+
+def encrypt(text: str) -> str:
+    """Encrypt what has to be known again, under the site's key."""
+    return _fernet(settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS).encrypt(text.encode()).decode()
+
+
+def decrypt(text: str) -> str:
+    """Undo ``encrypt``. Raises NotPossible where that was done under a key that the site no longer knows."""
+    try:
+        return _fernet(settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS).decrypt(text).decode()
+    except InvalidToken:
+        raise NotPossible(
+            "The site has another key since you set up your phone, so its codes cannot be checked."
+            " Use a recovery code, or ask whoever runs the site to reset the second step."
+        ) from None
+
+
+@lru_cache(maxsize=4)
+def _fernet(*keys: str) -> MultiFernet:
+    digests = (salted_hmac("accounts.secrets", "", secret=key, algorithm="sha256").digest() for key in keys)
+    return MultiFernet([Fernet(urlsafe_b64encode(digest)) for digest in digests])
 
 
 # Tokens

@@ -9,7 +9,8 @@ from secrets import token_urlsafe
 from typing import NamedTuple
 from uuid import uuid4
 
-from axes.models import AccessAttempt
+from allauth.account.models import EmailAddress
+from allauth.socialaccount.models import SocialAccount
 from django.conf import settings
 from django.contrib.auth.tokens import default_token_generator
 from django.core.mail import send_mail
@@ -20,17 +21,9 @@ from django.urls import reverse
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
+from accounts.limits import MAILS_FROM, MAILS_TO, once
 from accounts.models import Identity, Project, User
-from accounts.services.credentials import totp_forget
-from accounts.services.throttles import (
-    MAIL_ONCE,
-    MAILS_FROM,
-    MAILS_TO,
-    throttle_count,
-    throttle_once,
-    throttle_or_refuse,
-    throttle_take_back,
-)
+from accounts.services.credentials import second_step_forget
 from core.audit import audit_record
 from core.exceptions import Busy, NotPossible
 from core.jobs import durable
@@ -120,11 +113,9 @@ def identity_forget(*, user: User, actor: User | None, project: Project | None, 
     account = User.objects.select_for_update().get(pk=user.pk)
     if not account.is_active and account.username.startswith(ERASED):
         return
-    forgotten = [account.username]
     for identity in Identity.objects.filter(user=account):
         if identity.email:  # an invitation may wait under the same address
             Identity.objects.filter(user=None, email__iexact=identity.email).delete()
-            forgotten.append(identity.email)  # as many type it where the user name is asked for
         identity.delete()
     account.username = f"{ERASED}{token_urlsafe(16)}"
     account.set_unusable_password()
@@ -133,9 +124,9 @@ def identity_forget(*, user: User, actor: User | None, project: Project | None, 
     account.save()
     tokens, _ = account.access_tokens.all().delete()
     account.browser_sessions.all().delete()
-    totp_forget(user=account)
-    for name in forgotten:
-        AccessAttempt.objects.filter(username__iexact=name).delete()
+    second_step_forget(user=account)
+    for table in (SocialAccount, EmailAddress):
+        table.objects.filter(user=account).delete()
     identity_forgotten.send(sender=User, user=account)
     facts: dict[str, object] = {"tokens": tokens, **({"reason": reason} if reason else {})}
     audit_record(project=project, actor=actor, action="identity.erase", subject=account.uuid, **facts)
@@ -173,14 +164,14 @@ def password_reset_request(*, email: str, address: str) -> None:
     """
     if not settings.EMAIL_HOST:
         raise NotPossible(NO_MAIL)
-    throttle_or_refuse(MAILS_FROM, address, "Too many links to new passwords were asked for from here.")
-    if not throttle_count(MAILS_TO, email.strip()):
+    MAILS_FROM.try_or_refuse(address, "Too many links to new passwords were asked for from here.")
+    if not MAILS_TO.try_once(email.strip()):
         return
     user_ids = [user.pk for user in _accounts_of(email)] or [NOBODY]
     if not all(send_now(RESET_TASK, pk, uuid4().hex) for pk in user_ids):
-        throttle_take_back(MAILS_FROM, address)
-        throttle_take_back(MAILS_TO, email.strip())
-        raise Busy("No message can be sent just now. Try again in some minutes; what you asked for was not counted.")
+        MAILS_FROM.take_back(address)
+        MAILS_TO.take_back(email.strip())
+        raise Busy("No message can be sent just now. Try again in some minutes; what you asked for was not usage.")
 
 
 @durable(RESET_TASK, autoretry_for=())
@@ -190,7 +181,7 @@ def password_link_mail(*, user_id: int, request: str = "") -> None:
     if user is None or not getattr(user, "identity", None) or not user.identity.email:
         return
     words = RESET_WORDS.format(username=user.username, link=settings.SITE_URL + password_link(user))
-    with throttle_once(MAIL_ONCE, request or uuid4().hex) as is_due:
+    with once(request or uuid4().hex) as is_due:
         if is_due:
             send_mail(RESET_SUBJECT, words, None, [user.identity.email])
 
@@ -209,7 +200,7 @@ def _notify_former_address(email: str) -> None:
 @durable(CHANGED_TASK, autoretry_for=())
 def email_changed_mail(*, email: str, request: str) -> None:
     """Tell the address that an account had, as above."""
-    with throttle_once(MAIL_ONCE, request) as is_due:
+    with once(request) as is_due:
         if is_due:
             send_mail(CHANGED_SUBJECT, CHANGED_WORDS, None, [email])
 

@@ -1,6 +1,5 @@
 """All settings, grouped by heading; local.py, test.py and production.py hold the differences."""
 
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -19,6 +18,7 @@ from core.env import (
     env_paths,
     env_str,
     media_from_env,
+    oidc_from_env,
     roles_of,
     tls_of,
     train_command,
@@ -55,11 +55,11 @@ INSTALLED_APPS = [
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
-    "axes",
     "config.apps.WiringConfig",
-    "django_otp",
-    "django_otp.plugins.otp_totp",
-    "django_otp.plugins.otp_static",
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
+    "allauth.socialaccount",
     *OUR_APPS,
 ]
 MIDDLEWARE = [
@@ -79,7 +79,7 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "core.error_pages.NamedErrorsMiddleware",
     "accounts.second_step.SecondStepMiddleware",
-    "axes.middleware.AxesMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
 ]
 TEMPLATES = [
     {
@@ -141,35 +141,46 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 PASSWORD_HASHERS = ["accounts.hashers.Argon2"]
-AUTHENTICATION_BACKENDS = ["axes.backends.AxesStandaloneBackend", "accounts.sessions.AccountBackend"]
+AUTHENTICATION_BACKENDS = ["accounts.sessions.AccountBackend"]
 PASSWORD_RESET_TIMEOUT = 24 * 3600
 SESSION_ENGINE = "accounts.sessions"
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "login"
 
-# Log-in throttle: wrong passwords are counted by user name and address, and forgotten after a while
-AXES_FAILURE_LIMIT = env_int("LOGIN_TRIES", 6)
+# Tries of the log-in: wrong passwords are counted by user name and address, and forgotten after a while
+LOGIN_TRIES = env_int("LOGIN_TRIES", 6)
 LOGIN_TRIES_FROM = env_int("LOGIN_TRIES_FROM", 100)  # wrong ones from an address, whatever the names
-AXES_COOLOFF_TIME = timedelta(minutes=15)
-AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
-AXES_RESET_ON_SUCCESS = True
-AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False  # trying on does not make it longer
-AXES_LOCKOUT_CALLABLE = "core.error_pages.locked_out"
-AXES_CLIENT_IP_CALLABLE = "accounts.services.throttles.client_address"
-AXES_CLIENT_STR_CALLABLE = "accounts.services.throttles.nobody"  # its log lines name nobody
-AXES_DISABLE_ACCESS_LOG = True
-AXES_ENABLE_ADMIN = False
-AXES_VERBOSE = False
 TRUSTED_PROXIES = env_int("TRUSTED_PROXIES", 0, least=0)
+CACHES = {"default": {"BACKEND": "core.postgresql.cache.SharedCache", "LOCATION": "accounts_cacheentry"}}
 
-# Second step of the log-in: a code from a phone, or from paper
+# django-allauth: accounts.adapters holds what it is told besides
+ACCOUNT_ADAPTER = "accounts.adapters.AccountAdapter"
+ACCOUNT_LOGIN_METHODS = {"username"}
+ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*"]  # nobody signs up by its pages
+ACCOUNT_USER_MODEL_EMAIL_FIELD = None  # addresses are in Identity alone
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_LOGIN_TIMEOUT = 600  # between the password and the second step
+ACCOUNT_REAUTHENTICATION_REQUIRED = True  # before a link with a provider, as before a passkey
+ACCOUNT_REAUTHENTICATION_TIMEOUT = 300  # for which who has said again who they are need not do so once more
+ACCOUNT_RATE_LIMITS = {"login": "", "reauthenticate": "", "login_failed": "6/15m/key"}  # the last: of passkeys
+
+# Second step of the log-in: a passkey, a code from a phone, or one from paper
 TOTP_REQUIRED_FOR = roles_of(env_str("TOTP_REQUIRED_FOR", ""))  # who must: of annotator, participant, lead, admin
-OTP_TOTP_ISSUER = "MomentJudge"
-OTP_TOTP_THROTTLE_FACTOR = OTP_STATIC_THROTTLE_FACTOR = 0  # ours counts by account: accounts.services.throttles
+MFA_ADAPTER = "accounts.adapters.SecondStepAdapter"
+MFA_SUPPORTED_TYPES = ["totp", "webauthn"]  # recovery codes are ours: digests
+MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_ALLOW_UNVERIFIED_EMAIL = True  # none is known to allauth
+MFA_TOTP_TOLERANCE = 1  # half minutes
+MFA_RATE_LIMITS = {"webauthn_login": ""}  # there is nothing to guess
+
+# Single sign-on by OpenID Connect
+OIDC = oidc_from_env()
+SOCIALACCOUNT_ADAPTER = "accounts.adapters.ProviderAdapter"
+SOCIALACCOUNT_PROVIDERS = {"openid_connect": {"APPS": [provider.app for provider in OIDC]}}
 
 # E-mail: sent where a server is named
-SITE_URL = env_address("SITE_URL", f"http://127.0.0.1:{env_str('PORT', '') or 8000}").rstrip("/")
+SITE_URL = env_address("SITE_URL", f"http://localhost:{env_str('PORT', '') or 8000}").rstrip("/")
 EMAIL_HOST = env_str("EMAIL_HOST", "")
 EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend" if EMAIL_HOST else "core.messages.NoMail"
 EMAIL_PORT = env_int("EMAIL_PORT", 587, most=65535)
@@ -263,7 +274,7 @@ CONTENT_SECURITY_POLICY = "; ".join(  # of pages; everything else loads nothing 
         f"media-src 'self'{_media}",
         f"connect-src 'self'{_media}",
         "font-src 'self'",
-        "form-action 'self'",
+        " ".join(["form-action 'self'", *sorted({origin for provider in OIDC for origin in provider.origins})]),
         "base-uri 'none'",
         "frame-ancestors 'none'",
     ]
@@ -382,7 +393,6 @@ DEMO_SEED = env_int("DEMO_SEED", 20260101, least=0)
 # How long what names people is kept: docs/data-protection.md. 0: until it is erased by hand
 RETENTION_LOG_DAYS = env_int("RETENTION_LOG_DAYS", 30, least=0)  # files that `make run` has set aside
 RETENTION_SESSION_DAYS = env_int("RETENTION_SESSION_DAYS", 30, least=0)  # since a log-in was last used
-RETENTION_LOGIN_DAYS = env_int("RETENTION_LOGIN_DAYS", 30, least=0)  # wrong passwords, with name and address
 RETENTION_INVITATION_DAYS = env_int("RETENTION_INVITATION_DAYS", 90, least=0)  # e-mails of who never came
 RETENTION_IDENTITY_MONTHS = env_int("RETENTION_IDENTITY_MONTHS", 0, least=0)  # of 30 days, since a person left
 

@@ -46,7 +46,7 @@ class Supervisor:
     ) -> None:
         self.var, self.port, self.report = make_var_folder(var.resolve()), port, report
         self.welcome, self.seed = welcome, seed
-        self.address = f"http://{HOST}:{port}/"
+        self.address = f"http://localhost:{port}/"  # by name: for a number browsers make no passkeys
         self.embedded_database = not os.environ.get("DATABASE_URL")
         self.embedded_broker = not os.environ.get("BROKER_URL")
         self.hold = Hold(self.var)

@@ -105,7 +105,7 @@ def logging_for(*, verbose: bool) -> dict[str, Any]:
             "console": {"class": "logging.StreamHandler", "formatter": "ours", "filters": ["without_secrets"]}
         },
         "root": {"handlers": ["console"], "level": "INFO" if verbose else "WARNING"},
-        "loggers": {"axes": {"level": "ERROR"}} | {name: {"level": "INFO"} for name in ours},
+        "loggers": {name: {"level": "INFO"} for name in ours},
     }
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
-from axes.models import AccessAttempt
+from allauth.mfa.models import Authenticator
 from django.apps import apps
 from django.conf import settings
 from django.core.serializers.json import DjangoJSONEncoder
@@ -37,6 +37,8 @@ OWN: dict[str, tuple[str, Sequence[str]]] = {  # table: how it names the person,
     "accounts.Membership": ("user", ["project__name", "role", "number", "status", "created_at"]),
     "accounts.BrowserSession": ("user", ["client", "began_at", "used_at"]),
     "accounts.AccessToken": ("user", ["name", "scopes", "created_at", "expires_at", "used_at"]),
+    "mfa.Authenticator": ("user", ["type", "created_at", "last_used_at"]),
+    "socialaccount.SocialAccount": ("user", ["provider", "date_joined", "last_login"]),
     "judging.OwnGrade": ("annotator", ["pair__uuid", "grade", "comment", "created_at"]),  # gold among others
     "judging.Flag": ("annotator", ["pair__uuid", "reason", "comment", "created_at", "withdrawn_at"]),
     "judging.Assignment": ("annotator", ["uuid", "state", "created_at", "ended_at"]),
@@ -47,8 +49,23 @@ OWN: dict[str, tuple[str, Sequence[str]]] = {  # table: how it names the person,
     "judging.PayRate": ("annotator", ["project__name", "rate", "currency", "from_day"]),
     "judging.HoursCorrection": ("annotator", ["project__name", "day", "seconds", "reason"]),
 }
-INDIRECT = {"accounts.StatusChange": "membership__user", "judging.JudgmentChange": "judgment__annotator"}
-SECRET = {"password", "digest", "session_key", "session_data", "key", "token"}  # columns: they open something
+INDIRECT = {
+    "accounts.StatusChange": "membership__user",
+    "judging.JudgmentChange": "judgment__annotator",
+    "account.EmailConfirmation": "email_address__user",
+    "socialaccount.SocialToken": "account__user",
+}
+OF_LIBRARIES = ["account", "mfa", "socialaccount"]  # django-allauth's
+SECRET = {
+    "password",
+    "digest",
+    "session_key",
+    "session_data",
+    "key",
+    "token",
+    "token_secret",
+    "uid",
+}  # columns: they open something
 ELSEWHERE = {"accounts.Identity", "accounts.User", "judging.OwnGrade"}  # in person.json; a view of others
 README = """What MomentJudge stores of you, as of {now}.
 
@@ -99,7 +116,8 @@ def all_tables(user: User) -> Iterator[Table]:
     """Every reference to the account, whatever it says of it: whose a row is, who made it, who looked at it."""
     for model in our_models():
         for names_them in references(model):
-            columns = [field.attname for field in model._meta.concrete_fields if field.name not in SECRET]
+            secret = SECRET | ({"data"} if model is Authenticator else set())
+            columns = [field.attname for field in model._meta.concrete_fields if field.name not in secret]
             rows = model._default_manager.filter(**{names_them: user})
             yield f"{model._meta.label}.{names_them}", columns, rows
     columns = ["uuid", "project_id", "actor_id", "action", "data", "created_at"]
@@ -107,7 +125,7 @@ def all_tables(user: User) -> Iterator[Table]:
 
 
 def our_models() -> Iterator[type[models.Model]]:
-    for label in settings.OUR_APPS:
+    for label in [*settings.OUR_APPS, *OF_LIBRARIES]:
         yield from (model for model in apps.get_app_config(label).get_models() if model._meta.label not in ELSEWHERE)
 
 
@@ -140,7 +158,6 @@ def retention_due(*, now: datetime) -> dict[str, Any]:
     return {
         "logs": logs_due(now),
         "sessions": _before(BrowserSession.objects.all(), "used_at", now, settings.RETENTION_SESSION_DAYS),
-        "attempts": _before(AccessAttempt.objects.all(), "attempt_time", now, settings.RETENTION_LOGIN_DAYS),
         "invited": invited_due(now),
         "left": left_due(now),
     }
@@ -160,8 +177,7 @@ def retention_apply(*, now: datetime | None = None) -> dict[str, int]:
     for path in due["logs"]:
         path.unlink(missing_ok=True)
     counts = {"logs": len(due["logs"])}
-    for name in ("sessions", "attempts"):
-        counts[name] = due[name].delete()[1].get(due[name].model._meta.label, 0)
+    counts["sessions"] = due["sessions"].delete()[1].get("accounts.BrowserSession", 0)
     counts["invited"] = invited_forget(due["invited"])
     counts["left"] = 0
     for person in due["left"]:

@@ -15,12 +15,12 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.access import ANNOTATOR, LEAD, MemberRequest, project_action, project_page, row_page
+from accounts.limits import REGISTRATIONS, address_block
 from accounts.menu import first_page
 from accounts.models import Membership, Project, User
 from accounts.rules import OUT, STEPS
-from accounts.services.credentials import totp_device
+from accounts.services.credentials import second_steps
 from accounts.services.identities import EMAIL_TAKEN, NewAccount, account_led_or_refused
-from accounts.services.throttles import REGISTRATIONS, address_block, throttle_or_refuse
 from core.exceptions import MomentJudgeError, NotPossible
 from judging.exceptions import InvitationGone, InvitationUnknown
 from judging.models import Invitation
@@ -73,7 +73,7 @@ def _join(request: HttpRequest, project: Project, role: str, accept: Accept, ini
     membership = Membership.objects.filter(project=project, user=person).first() if person else None
     form = JoinForm(request.POST if request.method == "POST" and not person else None, initial=initial)
     if request.method == "POST" and not membership:
-        throttle_or_refuse(REGISTRATIONS, address_block(request), "Too many people joined from here of late.")
+        REGISTRATIONS.try_or_refuse(address_block(request), "Too many people joined from here of late.")
         member = _accepted(form, person, accept)
         if member is not None:
             messages.success(request, f"Welcome. You are {member.label} of {member.project.name}.")
@@ -96,9 +96,9 @@ def _accepted(form: JoinForm, person: User | None, accept: Accept) -> Membership
 
 
 def _arrive(request: HttpRequest, member: Membership) -> HttpResponse:
-    """Logged in, at the first page of the role; who logs in with a code does that themselves."""
+    """Logged in, at the first page of the role; who logs in by a second step does that themselves."""
     if request.user != member.user:
-        if totp_device(member.user):
+        if second_steps(member.user).exists():
             return redirect("login")
         login(request, member.user, backend=BACKEND)
     return redirect(first_page(member))

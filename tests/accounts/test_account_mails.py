@@ -8,10 +8,10 @@ from unittest.mock import Mock
 import pytest
 from django.core import mail
 
+from accounts.limits import digest_of
 from accounts.models import User
 from accounts.services import identities
 from accounts.services.identities import email_changed_mail, identity_set, password_link_mail
-from accounts.services.throttles import MAIL_ONCE, throttle_digest
 from tests.conftest import Messages
 from tests.locks import locked_elsewhere
 
@@ -78,6 +78,6 @@ def test_a_killed_worker_loses_none(write: Callable[[], None], monkeypatch: pyte
 
 
 def test_not_while_another_worker_sends_it(write: Callable[[], None]) -> None:
-    with locked_elsewhere(MAIL_ONCE.kind, int(throttle_digest(REQUEST), 16)):
+    with locked_elsewhere("once", int(digest_of(REQUEST), 16)):
         write()
     assert not mail.outbox

@@ -6,26 +6,38 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
+from allauth.mfa.models import Authenticator
 from django.core.management import CommandError, call_command
 from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
-from django_otp.oath import totp
-from django_otp.plugins.otp_static.models import StaticToken
-from django_otp.plugins.otp_totp.models import TOTPDevice
 from pytest_django import Settings
 
-from accounts.models import BrowserSession, Throttle, User
-from accounts.services import credentials as totp_service
-from accounts.services.credentials import RECOVERY_CODES, code_of, totp_begin, totp_confirm, totp_reset, totp_verify
+from accounts.models import BrowserSession, CacheEntry, User
+from accounts.services import credentials
+from accounts.services.credentials import (
+    RECOVERY_CODES,
+    code_of,
+    codes_left,
+    decrypt,
+    phone_begin,
+    phone_confirm,
+    phone_of,
+    second_step_check,
+    second_step_reset,
+)
 from accounts.services.identities import identity_erase
+from core.exceptions import NotPossible
 from core.models import AuditEvent
+from tests.accounts.acts import give_phone, shown_on_phone
+from tests.accounts.phone import PAPER as CODE
+from tests.accounts.phone import code_at
 from tests.factories import MembershipFactory, lead
 from tests.judging.api.acts import bearer
 
 pytestmark = pytest.mark.django_db
 PASSWORD = "a long password"
-CODE = re.compile(r"<code>([a-z2-9]{5}(?:-[a-z2-9]{5}){2})</code>")
+SECRET = re.compile(r'class="secret">([A-Z2-7 ]+)<')
 
 
 @pytest.fixture
@@ -36,15 +48,12 @@ def person() -> User:
 @pytest.fixture
 def paper(person: User) -> list[str]:
     """The person logs in with codes; these are on paper."""
-    totp_begin(user=person)
-    return totp_confirm(user=person, code=shown_on_phone(person), session=None)
+    return give_phone(person)
 
 
-def shown_on_phone(person: User, steps: int = 0) -> str:
-    """Return the phone's code, as if the last one were of long ago."""
-    TOTPDevice.objects.filter(user=person).update(last_t=-1)
-    device = TOTPDevice.objects.get(user=person)
-    return f"{totp(device.bin_key, drift=steps):06}"
+def begun(client: Client) -> str:
+    """Begin to set up a phone: its secret."""
+    return SECRET.findall(body(client.post(reverse("totp-begin"), {"password": PASSWORD}, follow=True)))[0]
 
 
 def wrong(person: User) -> str:
@@ -69,42 +78,41 @@ class TestSettingUp:
         client.force_login(person)
         assert "<svg" not in body(client.get(reverse("totp")))
         page = body(client.post(reverse("totp-begin"), {"password": PASSWORD}, follow=True))
+        (secret,) = SECRET.findall(page)
         assert re.search(r'<svg viewBox="0 0 (\d+) \1" class="qr">', page)  # with a size it would be cut, not shrunk
         assert "style=" not in page  # which the content security policy would drop
         assert 'autocomplete="one-time-code"' in page
-        answer = client.post(reverse("totp"), {"code": shown_on_phone(person)})
+        answer = client.post(reverse("totp"), {"code": code_at(secret)})
         codes = CODE.findall(body(answer))
         assert len(set(codes)) == RECOVERY_CODES
         assert answer.headers["Cache-Control"] == "no-store"
         later = body(client.get(reverse("totp")))
         assert "10 recovery codes left" in later
         assert CODE.findall(later) == []
-        assert TOTPDevice.objects.get().key not in later
+        assert secret not in later
 
     def test_asks_for_the_password_and_shows_the_secret_in_this_session_alone(
         self, client: Client, person: User
     ) -> None:
         client.force_login(person)
         assert client.post(reverse("totp-begin"), {"password": "no"}).status_code == 422
-        assert not TOTPDevice.objects.exists()
-        client.post(reverse("totp-begin"), {"password": PASSWORD})
-        first = TOTPDevice.objects.get().key
-        client.post(reverse("totp-begin"), {"password": PASSWORD})
-        assert TOTPDevice.objects.get().key != first
-        assert client.post(reverse("totp"), {"code": wrong(person)}).status_code == 422
+        assert "<svg" not in body(client.get(reverse("totp")))
+        first = begun(client)
+        secret = begun(client)
+        assert secret != first
+        assert client.post(reverse("totp"), {"code": code_at(first)}).status_code == 422
         other = Client()
         other.force_login(person)
         assert "<svg" in body(client.get(reverse("totp")))
         assert "<svg" not in body(other.get(reverse("totp")))
-        assert other.post(reverse("totp"), {"code": shown_on_phone(person)}).headers["Location"] == reverse("totp")
-        assert not TOTPDevice.objects.get().confirmed
+        assert other.post(reverse("totp"), {"code": code_at(secret)}).headers["Location"] == reverse("totp")
+        assert phone_of(person) is None
 
     def test_turning_it_on_and_off_ends_other_sessions(self, client: Client, person: User) -> None:
         other = Client()
         for browser in (client, other):
             browser.force_login(person)
-        client.post(reverse("totp-begin"), {"password": PASSWORD})
-        client.post(reverse("totp"), {"code": shown_on_phone(person)})
+        client.post(reverse("totp"), {"code": code_at(begun(client))})
         assert (owes(client), owes(other)) == (False, True)
         assert client.post(reverse("totp-begin"), {"password": PASSWORD}).status_code == 409
         other.force_login(person)
@@ -112,9 +120,30 @@ class TestSettingUp:
         assert (owes(client), owes(other)) == (False, True)
 
     def test_codes_on_paper_are_saved_as_digests(self, person: User, paper: list[str]) -> None:
-        digests = set(StaticToken.objects.values_list("token", flat=True))
+        digests = set(Authenticator.objects.get(type="recovery_codes").data["digests"])
         assert len(digests) == RECOVERY_CODES
         assert not digests & {code.replace("-", "")[:16] for code in paper}
+
+    def test_the_secret_is_encrypted_while_it_is_set_up_and_afterwards(self, client: Client, person: User) -> None:
+        client.force_login(person)
+        secret = begun(client).replace(" ", "")
+        assert secret not in str(client.session["second-step-begun"])
+        client.post(reverse("totp"), {"code": code_at(secret)})
+        cipher = Authenticator.objects.get(type="totp").data["secret"]
+        assert secret not in cipher
+        assert decrypt(cipher) == secret
+        assert "second-step-begun" not in client.session
+
+    def test_a_new_key_of_the_site_reads_what_the_former_wrote(
+        self, person: User, paper: list[str], settings: Settings
+    ) -> None:
+        settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
+        settings.SECRET_KEY = "another" * 10
+        assert second_step_check(user=person, code=shown_on_phone(person)).type == "totp"
+        code = shown_on_phone(person)
+        settings.SECRET_KEY_FALLBACKS = []
+        with pytest.raises(NotPossible, match="another key"):
+            second_step_check(user=person, code=code)
 
 
 class TestLoggingIn:
@@ -135,12 +164,30 @@ class TestLoggingIn:
                 log_in(browser)
                 answers.append(browser.post(reverse("login-code"), {"code": code}).status_code)
             assert answers == [302, 422]
-        assert StaticToken.objects.count() == RECOVERY_CODES - 1
+        assert codes_left(person) == RECOVERY_CODES - 1
+
+    def test_an_earlier_code_works_no_more_once_a_later_one_did(self, person: User, paper: list[str]) -> None:
+        shown_on_phone(person)
+        phone = phone_of(person)
+        assert phone
+        secret = decrypt(phone.data["secret"])
+        second_step_check(user=person, code=code_at(secret))
+        for earlier in (-1, 0):
+            with pytest.raises(NotPossible):
+                second_step_check(user=person, code=code_at(secret, earlier))
+
+    def test_a_phone_whose_clock_goes_wrong_slowly_is_followed(self, person: User, paper: list[str]) -> None:
+        phone = phone_of(person)
+        assert phone
+        secret = decrypt(phone.data["secret"])
+        for ahead in (0, 1, 2, 3):
+            second_step_check(user=person, code=code_at(secret, ahead))
+        with pytest.raises(NotPossible):
+            second_step_check(user=person, code=code_at(secret, 5))
 
     def test_of_somebody_else_it_opens_nothing(self, client: Client, person: User, paper: list[str]) -> None:
         other = User.objects.create_user("other", PASSWORD)
-        totp_begin(user=other)
-        others_paper = totp_confirm(user=other, code=shown_on_phone(other), session=None)
+        others_paper = give_phone(other)
         log_in(client)
         for code in (shown_on_phone(other), others_paper[0]):
             assert client.post(reverse("login-code"), {"code": code}).status_code == 422
@@ -152,7 +199,7 @@ class TestLoggingIn:
         assert answers == [422] * 6 + [429]
         for code in (shown_on_phone(person), paper[0]):
             assert client.post(reverse("login-code"), {"code": code}).status_code == 429
-        Throttle.objects.update(began_at="2026-01-01T00:00Z")
+        CacheEntry.objects.update(expires="2026-01-01T00:00Z")
         assert client.post(reverse("login-code"), {"code": shown_on_phone(person)}).status_code == 302
 
     def test_a_password_changed_meanwhile_or_ten_minutes_end_the_wait(
@@ -161,7 +208,7 @@ class TestLoggingIn:
         log_in(client)
         later = time.time() + 601
         with monkeypatch.context() as patch:
-            patch.setattr("accounts.second_step.time.time", lambda: later)
+            patch.setattr(time, "time", lambda: later)
             assert client.get(reverse("login-code")).headers["Location"] == reverse("login")
         log_in(client)
         person.set_password("another long one")
@@ -189,10 +236,9 @@ class TestTurningOff:
     def test_asks_for_the_password(self, client: Client, person: User, paper: list[str]) -> None:
         client.force_login(person)
         assert client.post(reverse("totp-off"), {"password": "no"}).status_code == 422
-        assert TOTPDevice.objects.exists()
+        assert phone_of(person)
         assert client.post(reverse("totp-off"), {"password": PASSWORD}).status_code == 302
-        assert not TOTPDevice.objects.exists()
-        assert not StaticToken.objects.exists()
+        assert not Authenticator.objects.exists()
         assert log_in(Client()).headers["Location"] == "/"
 
     def test_new_codes_void_the_old(self, client: Client, person: User, paper: list[str]) -> None:
@@ -218,15 +264,14 @@ class TestTurningOff:
                 call_command("totp_reset", name)
 
     def test_what_is_decided_is_written_down_without_codes(self, person: User, paper: list[str]) -> None:
-        totp_verify(user=person, code=paper[0])
+        second_step_check(user=person, code=paper[0])
         events = AuditEvent.objects.filter(subject=person.uuid).order_by("id").values_list("action", "data")
         assert list(events) == [("totp.confirm", {}), ("totp.recover", {})]
 
     def test_who_is_erased_leaves_no_phone(self, person: User, paper: list[str]) -> None:
         member = MembershipFactory(user=person)
         identity_erase(user=person, actor=lead(member.project), project=member.project)
-        assert not TOTPDevice.objects.exists()
-        assert not StaticToken.objects.exists()
+        assert not Authenticator.objects.exists()
 
 
 class TestRequired:
@@ -243,8 +288,7 @@ class TestRequired:
         refused = client.get("/api/v1/projects/")
         assert (refused.status_code, refused.json()["code"]) == (403, "totp_required")
         assert client.get(reverse("account")).status_code == 200
-        client.post(reverse("totp-begin"), {"password": PASSWORD})
-        client.post(reverse("totp"), {"code": shown_on_phone(person)})
+        client.post(reverse("totp"), {"code": code_at(begun(client))})
         assert client.get(reverse("judging:overview", args=[project.uuid])).status_code == 200
         assert client.get("/api/v1/projects/").status_code == 200
 
@@ -255,23 +299,22 @@ class TestRequired:
         MembershipFactory(user=person, role="lead")
         refused = Client(headers=proof).get("/api/v1/projects/")
         assert (refused.status_code, refused.json()["code"]) == (403, "totp_required")
-        totp_begin(user=person)
-        begun = bearer(person)
-        totp_confirm(user=person, code=shown_on_phone(person), session=None)
-        for old in (proof, begun):
+        secret, meanwhile = phone_begin(user=person), bearer(person)
+        phone_confirm(user=person, secret=secret, code=code_at(secret), session=None)
+        for old in (proof, meanwhile):
             assert Client(headers=old).get("/api/v1/projects/").status_code == 403
         new = bearer(person)
         assert Client(headers=new).get("/api/v1/projects/").status_code == 200
-        totp_reset(user=person, actor=None)
+        second_step_reset(user=person, actor=None)
         assert Client(headers=new).get("/api/v1/projects/").status_code == 403
 
     def test_a_reset_is_whole_or_not_at_all(
         self, person: User, paper: list[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(totp_service, "audit_record", Mock(side_effect=OSError))
+        monkeypatch.setattr(credentials, "audit_record", Mock(side_effect=OSError))
         with pytest.raises(OSError):
-            totp_reset(user=person, actor=None)
-        assert TOTPDevice.objects.filter(user=person).exists() and StaticToken.objects.exists()
+            second_step_reset(user=person, actor=None)
+        assert phone_of(person) and codes_left(person) == RECOVERY_CODES
 
     def test_a_token_opens_no_page(self, client: Client, person: User, paper: list[str]) -> None:
         project = MembershipFactory(user=person, role="lead").project
@@ -288,4 +331,12 @@ class TestRequired:
         client.force_login(person)
         assert "stays on" in body(client.get(reverse("totp")))
         assert client.post(reverse("totp-off"), {"password": PASSWORD}).status_code == 409
-        assert TOTPDevice.objects.filter(confirmed=True).exists()
+        assert phone_of(person)
+
+    def test_a_session_of_before_that_began_with_a_code_goes_on(self, client: Client, person: User) -> None:
+        project = MembershipFactory(user=person, role="lead").project
+        client.force_login(person)
+        session = client.session
+        session["otp_device_id"] = "otp_totp.totpdevice/1"
+        session.save()
+        assert client.get(reverse("judging:overview", args=[project.uuid])).status_code == 200

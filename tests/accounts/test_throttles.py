@@ -9,17 +9,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.models import Throttle, User
+from accounts.limits import MAILS_FROM, MAILS_TO, REGISTRATIONS, Limit
+from accounts.models import CacheEntry, User
 from accounts.services.identities import identity_set
-from accounts.services.throttles import (
-    MAILS_FROM,
-    MAILS_TO,
-    REGISTRATIONS,
-    Limit,
-    throttle_count,
-    throttle_forget,
-    throttle_or_refuse,
-)
 from accounts.tasks import sessions_sweep
 from core.exceptions import TooOften
 from tests.conftest import Messages
@@ -30,31 +22,42 @@ TWICE = Limit("test", 2, timedelta(minutes=15))
 
 
 def test_so_often_within_its_span_and_then_anew() -> None:
-    assert [throttle_count(TWICE, "a") for _ in range(3)] == [True, True, False]
-    assert throttle_count(TWICE, "b")
-    Throttle.objects.update(began_at=timezone.now() - timedelta(minutes=16))
-    assert throttle_count(TWICE, "A")
-    throttle_forget(TWICE, "a")
-    assert Throttle.objects.count() == 1
-    throttle_or_refuse(TWICE, "b", "Slowly.")
-    throttle_or_refuse(TWICE, "b", "Slowly.")
+    assert [TWICE.try_once("a") for _ in range(3)] == [True, True, False]
+    assert TWICE.try_once("b")
+    CacheEntry.objects.update(expires=timezone.now() - timedelta(minutes=1))
+    assert TWICE.try_once("A")
+    TWICE.forget("a")
+    assert CacheEntry.objects.count() == 1
+    for _ in range(2):
+        TWICE.try_or_refuse("c", "Slowly.")
     with pytest.raises(TooOften, match=r"Slowly\. Wait up to 15 minutes"):
-        throttle_or_refuse(TWICE, "b", "Slowly.")
+        TWICE.try_or_refuse("c", "Slowly.")
+
+
+def test_a_try_is_taken_back() -> None:
+    for _ in range(5):
+        assert TWICE.try_once("a")
+        TWICE.take_back("a")
+    assert [TWICE.try_once("a") for _ in range(3)] == [True, True, False]
 
 
 def test_nobody_can_be_read_from_the_table() -> None:
-    throttle_count(TWICE, "203.0.113.9")
-    throttle_count(TWICE, "some@example.org")
-    assert all(re.fullmatch("[0-9a-f]{64}", row.digest) for row in Throttle.objects.all())
+    for who in ("203.0.113.9", "some@example.org"):
+        TWICE.try_once(who)
+    rows = CacheEntry.objects.values_list("cache_key", "value")
+    assert len(rows) == 2
+    for key, value in rows:
+        assert re.search(" [0-9a-f]{64}$", key)
+        assert "203.0" not in key + value and "some" not in key + value
 
 
 def test_what_no_limit_looks_at_is_deleted() -> None:
-    throttle_count(TWICE, "a")
+    TWICE.try_once("a")
     sessions_sweep()
-    assert Throttle.objects.exists()
-    Throttle.objects.update(began_at=timezone.now() - timedelta(days=3))
+    assert CacheEntry.objects.exists()
+    CacheEntry.objects.update(expires=timezone.now() - timedelta(seconds=1))
     sessions_sweep()
-    assert not Throttle.objects.exists()
+    assert not CacheEntry.objects.exists()
 
 
 def test_an_address_gets_few_links_and_nobody_learns_that(client: Client, messages: Messages) -> None:

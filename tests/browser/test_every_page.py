@@ -11,12 +11,9 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
-from django_otp.oath import totp
-from django_otp.plugins.otp_totp.models import TOTPDevice
 from playwright.sync_api import ConsoleMessage, Locator, Page, Request, Response, ViewportSize, expect
 
 from accounts.models import Project, User
-from accounts.services.credentials import totp_begin, totp_confirm
 from annotation.models import Moment, Pooling
 from annotation.pools.services.poolings import Returned
 from core.models import Job
@@ -30,6 +27,8 @@ from judging.studies.services import pool_plan
 from judging.work.services.batches import batch_review
 from judging.work.services.pairs import pair_withdraw
 from tests import factories
+from tests.accounts.acts import give_phone
+from tests.accounts.phone import code_at
 from tests.browser import acts
 from tests.browser.axe import NARROW, barriers_in
 from tests.browser.conftest import Browse
@@ -246,7 +245,8 @@ def test_pages_of_an_account_are_clean(browse: Browse) -> None:
     page.get_by_role("button", name="Set it up").click()
     expect(page.get_by_role("button", name="Turn it on")).to_be_visible()
     complaints += looked_at(page)
-    page.get_by_label("Code").fill(code_on_phone(user))
+    secret = page.locator("code.secret").inner_text()
+    page.get_by_label("Code").fill(code_at(secret))
     page.get_by_role("button", name="Turn it on").click()
     expect(page.get_by_text("Your recovery codes")).to_be_visible()
     complaints += looked_at(page)
@@ -265,8 +265,7 @@ def left_of(element: Locator) -> float:
 
 def test_pages_of_a_log_in_by_two_steps_and_of_a_new_password_are_clean(browse: Browse) -> None:
     user = User.objects.create_user("somebody", PASSWORD)
-    totp_begin(user=user)
-    totp_confirm(user=user, code=code_on_phone(user), session=None)
+    give_phone(user)
     page = browse()
     complaints = Complaints(page)
     acts.log_in(page, "somebody", PASSWORD)
@@ -274,10 +273,6 @@ def test_pages_of_a_log_in_by_two_steps_and_of_a_new_password_are_clean(browse: 
     link = [urlsafe_base64_encode(force_bytes(user.pk)), default_token_generator.make_token(user)]
     choose_url, used_up = reverse("password-choose", args=link), reverse("password-choose", args=[link[0], "a-b"])
     assert complaints + looked_at(page) + visit(page, reverse("password-forgotten"), choose_url, used_up) == []
-
-
-def code_on_phone(user: User) -> str:
-    return f"{totp(TOTPDevice.objects.get(user=user).bin_key):06}"
 
 
 def test_all_five_grades_are_in_sight_without_scrolling(browse: Browse) -> None:

@@ -15,18 +15,17 @@ import pytest
 from django.core import mail
 from django.test import Client
 from django.urls import reverse
-from django_otp.oath import totp
-from django_otp.plugins.otp_totp.models import TOTPDevice
 from gunicorn.config import Config
 from pytest_django import Settings
 
 from accounts.models import User
-from accounts.services.credentials import token_create, totp_begin, totp_confirm, totp_secret
+from accounts.services.credentials import phone_begin, phone_confirm, token_create
 from accounts.services.identities import identity_set
 from annotation.captions.rewriting.provider import Chat, Endpoint, Item, ProviderUnavailable
 from core.observability.logs import NOTES, AccessLog
 from core.refusals import WithoutSecrets, without_secrets
 from judging.people.services import invitation_create
+from tests.accounts.phone import code_at
 from tests.conftest import Messages
 from tests.factories import ProjectFactory, lead
 
@@ -42,7 +41,7 @@ def log_stream(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     handlers = logging.getLogger().handlers
     (console,) = [handler for handler in handlers if any(isinstance(each, WithoutSecrets) for each in handler.filters)]
     monkeypatch.setattr(console, "stream", out)
-    for name in ("", "axes", "django", "django.request", "django.security", "httpx", "openai"):
+    for name in ("", "allauth", "django", "django.request", "django.security", "httpx", "openai"):
         monkeypatch.setattr(logging.getLogger(name), "level", logging.INFO)
     logging.getLogger().manager._clear_cache()  # type: ignore[attr-defined]
     yield out
@@ -59,9 +58,8 @@ def test_of_log_ins_tokens_invitations_and_links(log_stream: io.StringIO, messag
         browser.post(reverse("password-forgotten"), {"email": "some@example.org"})
     (reset,) = re.findall(r"http://testserver(\S+)", mail.outbox[0].body)
     token = token_create(user=person, name="laptop")
-    secret = totp_secret(totp_begin(user=person)).replace(" ", "")
-    code = f"{totp(TOTPDevice.objects.get().bin_key):06}"
-    codes = totp_confirm(user=person, code=code, session=None)
+    secret = phone_begin(user=person)
+    codes = phone_confirm(user=person, secret=secret, code=code_at(secret), session=None)
     for password in ("a wrong password", PASSWORD):
         browser.post(reverse("login"), {"username": "somebody", "password": password})
     for wrong in ("123123", codes[0]):

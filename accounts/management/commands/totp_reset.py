@@ -1,11 +1,11 @@
-"""manage.py totp_reset USERNAME: somebody lost their phone and their recovery codes."""
+"""manage.py totp_reset USERNAME: somebody lost their phone, their passkeys and their recovery codes."""
 
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
 from accounts.commands import MomentJudgeCommand, account_named
-from accounts.services.credentials import totp_reset
+from accounts.services.credentials import second_step_reset
 
 
 class Command(MomentJudgeCommand):
@@ -16,6 +16,6 @@ class Command(MomentJudgeCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         user = account_named(options["username"])
-        if not totp_reset(user=user, actor=None):
+        if not second_step_reset(user=user, actor=None):
             raise CommandError(f"{user.username} logs in without a second step; there is nothing to reset.")
         self.stdout.write(f"{user.username} logs in with the password alone, and was logged out everywhere.")

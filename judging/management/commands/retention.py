@@ -10,7 +10,6 @@ from judging.people.person_data import retention_apply, retention_counts
 WORDS = {
     "logs": "log files set aside, older than RETENTION_LOG_DAYS",
     "sessions": "log-ins not used for RETENTION_SESSION_DAYS",
-    "attempts": "wrong passwords older than RETENTION_LOGIN_DAYS",
     "invited": "e-mail addresses of people who did not come within RETENTION_INVITATION_DAYS",
     "left": "identities of people who left RETENTION_IDENTITY_MONTHS ago",
 }

@@ -16,7 +16,8 @@ ACTION = re.compile(r"\"([a-z]+(?:_[a-z]+)*\.[a-z]+(?:[._-][a-z]+)*)\"")
 APPS = ("core", "accounts", "annotation", "judging", "models_runner")
 OF_NO_PROJECT = {  # nobody's page shows them
     *("token.create", "token.revoke", "identity.set", "identity.export", "session.end"),
-    *("totp.confirm", "totp.codes", "totp.off", "totp.recover"),
+    *("totp.confirm", "totp.codes", "totp.off", "totp.recover", "passkey.add", "passkey.remove"),
+    *("provider.link", "provider.unlink"),
 }
 NOT_DONE = {"corpus.discard", "judgments.discard"}  # of files that became no rows
 MADE_OF_PARTS = {

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from django.utils import timezone
 
-from accounts.models import AccessToken, Identity, StatusChange, Throttle
+from accounts.models import AccessToken, CacheEntry, Identity, StatusChange
 from judging.models import Invitation
 from tests.factories import NOW, MembershipFactory, ProjectFactory, UserFactory
 from tests.judging.constraints.writes import More, Refused, adding, again, change, deletion, maker
@@ -22,7 +22,7 @@ def in_two_weeks() -> datetime:
 
 
 token = maker(AccessToken, user=UserFactory, name="a token", digest=digest, scopes=["read"])
-throttle = maker(Throttle, kind="registration", digest="0" * 64)
+tries = maker(CacheEntry, cache_key=f":1:tries:{'0' * 64}", value="", expires="2030-01-01T00:00Z")
 invitation = maker(Invitation, project=ProjectFactory, digest=digest, expires_at=in_two_weeks)
 status_change = maker(StatusChange, membership=MembershipFactory, to_status="qualified")
 leading = partial(MembershipFactory, role="lead")
@@ -55,8 +55,7 @@ REFUSED: Refused = {
     "access_token_name_once_per_person": again(token, user=UserFactory),
     "access_token_is_kept_as_digest": change(token, digest="mj_the_token_itself"),
     "access_token_has_known_scopes": change(token, scopes=["read", "everything"]),
-    "throttle_once_per_kind_and_digest": again(throttle, kind="registration"),
-    "throttle_names_nobody": change(throttle, digest="some@example.org"),
+    "cache_entry_names_nobody": change(tries, cache_key=":1:tries:some@example.org"),
 }
 MORE: More = {
     "access_token_has_known_scopes": {"a token may do something": change(token, scopes=[])},

@@ -10,7 +10,9 @@ from uuid import uuid4
 from zipfile import ZipFile
 
 import pytest
-from axes.models import AccessAttempt
+from allauth.account.models import EmailAddress, EmailConfirmation
+from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
+from django.apps import apps
 from django.core.files.storage import default_storage
 from django.core.management import CommandError, call_command
 from django.test import Client
@@ -20,12 +22,13 @@ from pytest_django import Settings
 
 from accounts.management.commands.person_traces import traces
 from accounts.models import BrowserSession, Identity, Membership, StatusChange, User
-from accounts.services.credentials import token_create, totp_begin
+from accounts.services.credentials import token_create
 from accounts.services.identities import identity_set
 from core.models import AuditEvent
 from judging.exceptions import NotPossibleNow
 from judging.models import Invitation
 from judging.people.person_data import (
+    OF_LIBRARIES,
     OWN,
     all_tables,
     our_models,
@@ -35,6 +38,7 @@ from judging.people.person_data import (
     retention_counts,
 )
 from judging.people.services import annotator_leave, invitation_create, person_forget
+from tests.accounts.acts import give_phone
 from tests.factories import BatchFactory, GoldGradeFactory, JudgmentFactory, MembershipFactory, ProjectFactory, lead
 from tests.judging.play import grade, take
 from tests.judging.scenario import HandMade
@@ -120,6 +124,25 @@ class TestInFull:
             ("judging.JudgmentChange", "judgment__annotator"),
         } <= fields
 
+    def test_tables_of_the_log_in_are_followed_and_forgotten(self, person: User) -> None:
+        """Those of django-allauth that stay empty, too: no e-mail address and no provider's token is written there."""
+        give_phone(person)
+        address = EmailAddress.objects.create(user=person, email=EMAIL)
+        EmailConfirmation.create(address)
+        account = SocialAccount.objects.create(user=person, provider="lab", uid="0" * 64)
+        SocialToken.objects.create(account=account, token="opens-something")
+        models = {model for label in OF_LIBRARIES for model in apps.get_app_config(label).get_models()}
+        models -= {SocialApp}  # of the site
+        files = files_in(person_data(user=person, actor=None, own=False))
+        names = {model._meta.label for model in models}
+        assert {name.rpartition(".")[0] for name in files if name.startswith(tuple(names))} >= {
+            f"{name}.{field}" for name in names for field in references(apps.get_model(name))
+        }
+        text = "".join(files.values())
+        assert "opens-something" not in text and "0" * 64 not in text and "digests" not in text
+        person_forget(user=person, actor=None, reason="Asked for.")
+        assert [model for model in models if model.objects.exists()] == []
+
     def test_no_secret_is_in_it(self, person: User) -> None:
         token = token_create(user=person, name="laptop")
         browser = Client()
@@ -152,10 +175,9 @@ def in_files(words: list[str], folder: str = "") -> list[str]:
     return matches
 
 
-def mistyped(typed: str) -> AccessAttempt:
-    """Somebody gave a wrong password for this user name."""
-    row = {"username": typed, "ip_address": "192.0.2.7", "failures_since_start": 1}
-    return AccessAttempt.objects.create(**row)  # type: ignore[no-any-return]
+def mistyped(typed: str) -> None:
+    """Somebody gives a wrong password for this user name."""
+    Client().post(reverse("login"), {"username": typed, "password": "wrong"})
 
 
 def spread(person: User) -> None:
@@ -168,7 +190,7 @@ def spread(person: User) -> None:
     for typed in (USERNAME, EMAIL.upper()):
         mistyped(typed)
     token_create(user=person, name="laptop of Quirinius")
-    totp_begin(user=person)
+    give_phone(person)
     browser = Client()
     browser.force_login(person)
     browser.get(reverse("account"))
@@ -179,7 +201,7 @@ class TestForgetting:
         """The property: whatever column and file there is, now or later."""
         spread(person)
         before = traces(WORDS)
-        assert {"accounts_user.username", "accounts_identity.email", "axes_accessattempt.username"} <= set(before)
+        assert {"accounts_user.username", "accounts_identity.email"} <= set(before)
         assert "accounts_accesstoken.name" in before
         person_forget(user=person, actor=None, reason="Asked for.")
         assert traces(WORDS) == {}
@@ -261,7 +283,7 @@ def test_traces_are_of_a_word_as_it_is(person: User, capsys: pytest.CaptureFixtu
 def _retention(settings: Settings, tmp_path: Path) -> None:
     settings.MOMENTJUDGE_VAR = tmp_path
     (tmp_path / "log").mkdir()
-    settings.RETENTION_LOG_DAYS = settings.RETENTION_SESSION_DAYS = settings.RETENTION_LOGIN_DAYS = 30
+    settings.RETENTION_LOG_DAYS = settings.RETENTION_SESSION_DAYS = 30
     settings.RETENTION_INVITATION_DAYS, settings.RETENTION_IDENTITY_MONTHS = 90, 6
 
 
@@ -274,15 +296,12 @@ class TestRetention:
             BrowserSession.objects.create(
                 session_key=f"key-{n}", user=person, used_at=at, expire_date=now + timedelta(days=5), session_data=""
             )
-            attempt = mistyped(f"typed-{n}")
-            AccessAttempt.objects.filter(pk=attempt.pk).update(attempt_time=at)
             log = settings.MOMENTJUDGE_VAR / "log" / f"web{n}.log.1"
             log.touch()
             os.utime(log, (at.timestamp(), at.timestamp()))
         counts = retention_apply(now=now)
-        assert counts == {"logs": 1, "sessions": 1, "attempts": 1, "invited": 0, "left": 0}
+        assert counts == {"logs": 1, "sessions": 1, "invited": 0, "left": 0}
         assert BrowserSession.objects.get().session_key == "key-1"
-        assert AccessAttempt.objects.get().username == "typed-1"
         assert [path.name for path in (settings.MOMENTJUDGE_VAR / "log").iterdir()] == ["web1.log.1"]
 
     def test_looking_deletes_nothing(self, person: User, capsys: pytest.CaptureFixture[str]) -> None:
@@ -314,12 +333,11 @@ class TestRetention:
         assert traces(WORDS) == {}
 
     def test_0_keeps_all_and_less_is_refused(self, person: User, settings: Settings) -> None:
-        names = [f"RETENTION_{name}" for name in ("LOG_DAYS", "SESSION_DAYS", "LOGIN_DAYS", "INVITATION_DAYS")]
+        names = [f"RETENTION_{name}" for name in ("LOG_DAYS", "SESSION_DAYS", "INVITATION_DAYS")]
         names.append("RETENTION_IDENTITY_MONTHS")
         for name in names:
             setattr(settings, name, 0)
         annotator_leave(membership=membership(person), actor=lead(membership(person).project))
-        mistyped("typed")
         assert set(retention_apply(now=timezone.now() + timedelta(days=4000)).values()) == {0}
         for name in names:
             setattr(settings, name, -1)

@@ -9,7 +9,9 @@ from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
+from uuid import UUID, uuid4
 
+from allauth.mfa.models import Authenticator
 from django.core.files.base import ContentFile
 from django.http import HttpResponse
 from django.test import Client
@@ -61,6 +63,7 @@ OWNED = [
     Owned("post", "judging:screening-answer", "attempt", "annotator", NOBODY, unlike=STAFF | {"participant"}),
     Owned("post", "token-revoke", "token", "annotator", NOBODY),
     Owned("post", "session-end", "browser", "annotator", NOBODY),
+    Owned("post", "passkey-remove", "passkey", "annotator", NOBODY),
     *(
         Owned(method, f"{route}{step}", what, "lead", NOBODY, unlike=NO_STAFF)
         for route, what in (("annotation:import", "corpus_import"), ("judging:judgment-import", "judgment_import"))
@@ -121,6 +124,13 @@ class OwnedSite(Site):
         person = self.people["annotator"]
         Client().force_login(person)
         return person.browser_sessions.latest("pk")
+
+    @cached_property
+    def passkey(self) -> UUID:
+        name = uuid4()
+        data = {"uuid": str(name), "name": "phone", "credential": {}}
+        Authenticator.objects.create(user=self.people["annotator"], type="webauthn", data=data)
+        return name
 
     @cached_property
     def corpus_import(self) -> CorpusImport:

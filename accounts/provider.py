@@ -1,0 +1,197 @@
+"""Single sign-on by OpenID Connect: allauth's provider, which asks for nothing but who somebody is, and believes less.
+
+allauth finds this module by its name. What it leaves out and is here: the nonce, the signature of the answer whatever
+way it came, the issuer that the settings name, and that the identity at the provider is kept as a digest alone.
+"""
+
+from hmac import compare_digest
+from secrets import token_urlsafe
+from typing import Any
+
+import jwt
+from allauth.account.internal.flows.reauthentication import raise_if_reauthentication_required
+from allauth.core.exceptions import ImmediateHttpResponse
+from allauth.socialaccount.adapter import get_adapter
+from allauth.socialaccount.models import SocialAccount, SocialApp
+from allauth.socialaccount.providers.base import Provider
+from allauth.socialaccount.providers.oauth2.client import OAuth2Error
+from allauth.socialaccount.providers.oauth2.views import OAuth2CallbackView
+from allauth.socialaccount.providers.openid_connect.provider import OpenIDConnectProvider
+from allauth.socialaccount.providers.openid_connect.views import OpenIDConnectOAuth2Adapter
+from allauth.socialaccount.signals import social_account_added
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.db import IntegrityError, transaction
+from django.dispatch import receiver
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.crypto import salted_hmac
+from django.views.decorators.http import require_GET, require_POST
+from requests import RequestException
+
+from accounts.adapters import OTHERS
+from accounts.models import User
+from accounts.sessions import sessions_end
+from core.audit import audit_record
+from core.exceptions import NotPossible
+
+SIGNED = [f"{kind}{bits}" for kind in ("RS", "PS", "ES") for bits in (256, 384, 512)] + ["EdDSA"]  # by a private key
+REQUIRED = ["iss", "sub", "aud", "exp", "iat", "nonce"]
+BROKEN = (OAuth2Error, RequestException, KeyError, TypeError, AttributeError)  # what an answer may lead to
+LATE_S = 30  # of a provider's clock
+
+
+class Asking(OpenIDConnectOAuth2Adapter):
+    """Asks a provider and reads its answer; ``nonce`` is what the question held."""
+
+    nonce = ""
+
+    @property
+    def openid_config(self) -> dict[str, Any]:
+        config: dict[str, Any] = super().openid_config
+        server_url = self.get_provider().app.settings["server_url"]
+        if str(config.get("issuer")).rstrip("/") != server_url.rstrip("/"):
+            raise OAuth2Error(f"the provider says that it is {config.get('issuer')!r}")
+        return config
+
+    def complete_login(self, request: HttpRequest, app: SocialApp, token: Any, **values: Any) -> Any:
+        try:
+            claims = self._claims(app, values["response"]["id_token"])
+        except (jwt.PyJWTError, KeyError, TypeError, ValueError) as error:
+            raise OAuth2Error("the answer is not good") from error
+        return self.get_provider().sociallogin_from_response(request, claims)
+
+    def _claims(self, app: SocialApp, id_token: str) -> dict[str, Any]:
+        with get_adapter().get_requests_session() as session:
+            answer = session.get(self.openid_config["jwks_uri"])
+            answer.raise_for_status()
+        keys = jwt.PyJWKSet.from_dict(answer.json()).keys
+        name = jwt.get_unverified_header(id_token).get("kid")
+        (key, *others) = [one for one in keys if one.key_id == name] if name else keys
+        if others:
+            raise OAuth2Error("several keys may have signed the answer")
+        algorithm = jwt.get_unverified_header(id_token)["alg"]
+        claims: dict[str, Any] = jwt.decode(
+            id_token,
+            key.key,
+            algorithms=[algorithm] if algorithm in SIGNED else [],
+            audience=app.client_id,
+            issuer=self.openid_config["issuer"],
+            leeway=LATE_S,
+            options={"require": REQUIRED},
+        )
+        if not self.nonce or not compare_digest(str(claims["nonce"]), self.nonce):
+            raise OAuth2Error("the answer is to another question")
+        if claims.get("azp", app.client_id) != app.client_id:
+            raise OAuth2Error("the answer is for another site")
+        return claims
+
+
+class OpenIDConnect(OpenIDConnectProvider):
+    package = "accounts"
+    oauth2_adapter_class = Asking
+    supports_token_authentication = False
+    pkce_enabled_default = True
+
+    def get_default_scope(self) -> list[str]:
+        return ["openid"]  # neither the name nor the e-mail address
+
+    def get_redirect_from_request_kwargs(self, request: HttpRequest) -> dict[str, Any]:
+        """Nothing of the request but where it leads: scopes and parameters are not for whoever made the link."""
+        process = "connect" if request.user.is_authenticated else "login"
+        return Provider.get_redirect_from_request_kwargs(self, request) | {"process": process}
+
+    def redirect(self, request: HttpRequest, process: str, **values: Any) -> HttpResponse:
+        nonce = token_urlsafe(24)
+        params = self.get_auth_params() | {"nonce": nonce}
+        return super().redirect(request, process, **values, auth_params=params, nonce=nonce)
+
+    def extract_uid(self, data: dict[str, Any]) -> str:
+        who = f"{data['iss']} {data['sub']}"
+        return salted_hmac("accounts.provider", who, algorithm="sha256").hexdigest()
+
+    def extract_extra_data(self, data: dict[str, Any]) -> dict[str, Any]:
+        return {}
+
+    def extract_common_fields(self, data: dict[str, Any]) -> dict[str, Any]:
+        return {}
+
+    def extract_email_addresses(self, data: dict[str, Any]) -> list[Any]:
+        return []
+
+
+class CallbackView(OAuth2CallbackView):
+    def _get_state(self, request: HttpRequest, provider: Any) -> Any:
+        state, refusal = super()._get_state(request, provider)
+        self.adapter.nonce = (state or {}).get("nonce", "")
+        return state, refusal
+
+
+def asking(request: HttpRequest, provider_id: str) -> Asking:
+    adapter = Asking(request, provider_id)
+    try:
+        adapter.get_provider()
+    except SocialApp.DoesNotExist:
+        raise Http404 from None
+    return adapter
+
+
+def failed(request: HttpRequest, provider: Any, error: Exception) -> HttpResponse:
+    """Say that the provider is unavailable, or answers nonsense."""
+    try:
+        get_adapter().on_authentication_error(request, provider, exception=error)
+    except ImmediateHttpResponse as refusal:
+        return refusal.response
+    raise error
+
+
+@require_POST
+def begin(request: HttpRequest, provider_id: str) -> HttpResponse:
+    """Send the browser to the provider: to log in, or, for who is logged in and just said so again, to link."""
+    provider = asking(request, provider_id).get_provider()
+    if request.user.is_authenticated:
+        raise_if_reauthentication_required(request, app="allauth.socialaccount")
+    try:
+        return provider.redirect_from_request(request)
+    except BROKEN as error:
+        return failed(request, provider, error)
+
+
+@require_GET
+def callback(request: HttpRequest, provider_id: str) -> HttpResponse:
+    """Where the provider sends the browser back to."""
+    adapter = asking(request, provider_id)
+    try:
+        return CallbackView.adapter_view(adapter)(request)
+    except BROKEN as error:
+        return failed(request, adapter.get_provider(), error)
+    except IntegrityError:  # somebody else linked the same one in this moment
+        messages.error(request, OTHERS)
+        return redirect("account")
+
+
+@login_required
+@require_POST
+def unlink(request: HttpRequest, provider_id: str) -> HttpResponse:
+    """The provider opens the account no longer; who came in by it elsewhere is logged out."""
+    raise_if_reauthentication_required(request, app="allauth.socialaccount")
+    user: User = request.user  # type: ignore[assignment]
+    if not user.has_usable_password():
+        raise NotPossible("Set a password first: without one nothing would let you in any more.")
+    with transaction.atomic():
+        if not SocialAccount.objects.filter(user=user, provider=provider_id).delete()[0]:
+            raise Http404
+        audit_record(project=None, actor=user, action="provider.unlink", subject=user.uuid, provider=provider_id)
+        sessions_end(user=user, actor=user, but=request.session.session_key)
+    messages.success(request, "Unlinked. Wherever else you were logged in, you are no more.")
+    return redirect("account")
+
+
+@receiver(social_account_added)
+def linked(request: HttpRequest, sociallogin: Any, **values: Any) -> None:
+    user, provider = sociallogin.user, sociallogin.account.provider
+    audit_record(project=None, actor=user, action="provider.link", subject=user.uuid, provider=provider)
+    messages.success(request, f"Linked: {sociallogin.provider.name} lets you in from now on.")
+
+
+provider_classes = [OpenIDConnect]
