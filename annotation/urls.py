@@ -6,7 +6,7 @@ from annotation.corpora import views as corpora_views
 from annotation.queries import views as queries_views
 from annotation.statistics import views as statistics_views
 from annotation.train_sets import views as train_sets_views
-from annotation.train_sets.selectors import train_set_file
+from annotation.train_sets.services import train_set_file
 
 app_name = "annotation"
 train_file = login_required(train_set_file)

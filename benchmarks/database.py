@@ -28,9 +28,8 @@ from annotation.models import Candidate, Corpus, Measure, Moment, Query, Video
 from annotation.pools.rules import BATCH_SIZE
 from benchmarks.annotator import GRADE, PASSWORD, Unexpected, key_of
 from benchmarks.plan import BLOCK, PlannedPair, Totals, totals
-from judging.guidelines.selectors import guideline_in_force
+from judging.guidelines.selectors import BODY, LEVELS, guideline_in_force
 from judging.guidelines.services import guideline_publish, policy_publish
-from judging.guidelines.texts import BODY, LEVELS
 from judging.models import Assignment, Batch, GuidelineConfirmation, GuidelineExample, Judgment, OwnGrade, Pair
 from judging.work.services.batches import batches_open
 

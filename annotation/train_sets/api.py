@@ -13,7 +13,7 @@ from rest_framework.reverse import reverse
 
 from accounts.access import STAFF, grant_by
 from annotation.models import TrainSet
-from annotation.train_sets.selectors import TYPES, train_set_file
+from annotation.train_sets.services import TYPES, train_set_file
 from core.api import ApiView, Pages, paged
 from core.api import Problem as REFUSED
 

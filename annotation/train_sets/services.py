@@ -22,8 +22,12 @@ from django.core.files import File
 from django.core.files.storage import default_storage
 from django.db import transaction
 from django.db.models import Count
+from django.http import Http404, HttpRequest
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404
 from django.utils import timezone
 
+from accounts.access import STAFF, grant
 from accounts.models import Project, User
 from annotation.captions.selectors import captions_to_train_on
 from annotation.models import Measure, TrainSet
@@ -36,6 +40,7 @@ from annotation.train_sets.models import MOST_DEPTH
 from annotation.train_sets.ranks import Block, Parts, TextRanker, TrainMoments, block_size, ranked_blocks
 from core.audit import audit_record
 from core.exceptions import NotPossible
+from core.files import file_answer
 from core.jobs import JobKind, Progress, durable, swept
 from core.media_files import files_delete
 
@@ -268,3 +273,15 @@ class _Progress(Progress[TrainSet]):
             logger.warning("training set %s: %s", self.row.pk, OUTDATED)
             TRAIN_SETS.move(self.row, warning=OUTDATED)
         self.report(Step.RANKING, n_done, max(n_done, total))
+
+
+TYPES = {"json": "application/json", "parquet": "application/vnd.apache.parquet"}
+
+
+def train_set_file(request: HttpRequest, set_uuid: UUID, form: str) -> HttpResponseBase:
+    """Send one of the files, read from the storage as it is sent; 404 until they are written, and for strangers."""
+    row = get_object_or_404(TrainSet.objects.select_related("project"), uuid=set_uuid)
+    grant(request, row.project, STAFF)
+    if row.state != TrainSet.State.DONE:
+        raise Http404
+    return file_answer(request, getattr(row, form), content_type=TYPES[form], filename=f"{row.name}.{form}")

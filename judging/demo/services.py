@@ -8,13 +8,12 @@ from django.utils import timezone
 from accounts.models import Membership, Project, User
 from accounts.services.identities import NewAccount, account_create
 from accounts.services.members import member_add, simulated_user
-from annotation.corpora.services.corpora import project_over
+from annotation.corpora.services.corpora import project_over, row_create, rows_create
 from annotation.demo import Episode, video_path
 from annotation.models import Caption, Corpus, Description, Moment, Subtitle, Video
 from annotation.pools.services.candidates import candidates_rank
 from annotation.previews.services import video_cut_previews
 from annotation.queries.services import queries_draw
-from annotation.rows import row_create, rows_create
 from core.audit import audit_record
 from core.exceptions import NotPossible
 from core.jobs import durable, job_finish, job_set, job_start
@@ -22,9 +21,8 @@ from core.messages import send_on_commit
 from core.models import Job
 from core.sql import only_one
 from judging.demo.simulation import GRADERS, examples_add, script_of, story_play, training_play, visitors_answer
-from judging.guidelines.selectors import guideline_in_force
+from judging.guidelines.selectors import BODY, LEVELS, guideline_in_force
 from judging.guidelines.services import guideline_publish, policy_publish
-from judging.guidelines.texts import BODY, LEVELS
 from judging.models import GuidelineConfirmation, Release
 from judging.releases.services import release_create
 from judging.work.services.batches import batches_open

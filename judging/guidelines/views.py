@@ -14,8 +14,7 @@ from core.exceptions import NotPossible
 from core.forms import refused_form
 from judging.guidelines import services
 from judging.guidelines.forms import ExampleForm, GradeChoiceForm, GuidelineForm
-from judging.guidelines.selectors import guideline_changes, guideline_in_force
-from judging.guidelines.texts import markdown_html
+from judging.guidelines.selectors import guideline_changes, guideline_in_force, markdown_html
 from judging.models import Guideline, GuidelineDraft
 from judging.projects.selectors import clips_matching, moments_of
 from judging.qualification.rules.onboarding import may_confirm

@@ -15,10 +15,9 @@ from django.utils import timezone
 
 from accounts.models import Membership, Project, User
 from accounts.services.members import member_add, placeholder_annotators
-from annotation.corpora.services.corpora import project_over
+from annotation.corpora.services.corpora import project_over, row_create, rows_create
 from annotation.models import Candidate, Corpus, Moment, Query, Video
 from annotation.pools.rules import BATCH_SIZE
-from annotation.rows import row_create, rows_create
 from core.audit import audit_record
 from core.exceptions import ImportRefused, NotPossible
 from core.models import AuditEvent

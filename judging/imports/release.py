@@ -14,9 +14,8 @@ from django.utils import timezone
 
 from accounts.models import Membership, Project, User
 from accounts.services.members import member_add, placeholder_annotators, placeholder_user
-from annotation.corpora.services.corpora import project_over
+from annotation.corpora.services.corpora import project_over, row_create, rows_create
 from annotation.models import Candidate, Corpus, PoolAnswer, PoolEntry, Query
-from annotation.rows import row_create, rows_create
 from core.audit import audit_record
 from core.exceptions import ImportRefused, NotPossible
 from judging.imports.historic import placeholders_create

@@ -13,6 +13,7 @@ from django.core.exceptions import ValidationError
 from django.utils import timezone
 
 from accounts.models import Project
+from annotation.corpora.services.corpora import row_create, rows_create
 from annotation.models import (
     Caption,
     Corpus,
@@ -25,7 +26,6 @@ from annotation.models import (
     Video,
 )
 from annotation.pools.services.candidates import measure_named
-from annotation.rows import row_create, rows_create
 from core.exceptions import ImportRefused, NotPossible
 from core.texts import checked_name
 from judging.guidelines.models import POLICY_VALUES, PUBLISHED

@@ -10,13 +10,12 @@ from django.db.models import QuerySet
 
 from accounts.models import Membership, Project, User
 from accounts.services.members import member_add
-from annotation.corpora.services.corpora import project_over, similarity_set
+from annotation.corpora.services.corpora import project_over, rows_create, similarity_set
 from annotation.models import Corpus, NamedQuerySet, Query
 from annotation.pools.services.candidates import candidates_clear, candidates_rank, similarity_choose, similarity_of
 from annotation.queries import services
 from annotation.queries.rules import Size
 from annotation.queries.services import queries_draw
-from annotation.rows import rows_create
 from annotation.similarity import registry
 from annotation.similarity.base import SimilarityMissing, TopNotOffered
 from core.audit import audit_record
@@ -26,8 +25,8 @@ from core.models import Job
 from core.texts import LONGEST_NAME, checked_name
 from judging.exceptions import NotPossibleNow
 from judging.guidelines.models import POLICY_VALUES
+from judging.guidelines.selectors import BODY, LEVELS
 from judging.guidelines.services import Example, guideline_publish, policy_publish
-from judging.guidelines.texts import BODY, LEVELS
 from judging.models import Batch, Guideline, KnownPair, Policy, ScreeningQuestion
 from judging.review.selectors import queries_unfrozen
 from judging.work.services.batches import batches_open

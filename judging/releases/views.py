@@ -18,7 +18,7 @@ from core.forms import KeyForm, errors_as_messages, is_valid_or_message
 from core.lists import csv_stream, page_of
 from core.texts import uuid_or_none
 from judging.exceptions import FormStale, NotPossibleNow
-from judging.guidelines.texts import markdown_html
+from judging.guidelines.selectors import markdown_html
 from judging.models import WORDS, Release, ReleaseComparison, ReleaseWords
 from judging.releases import compare, layout, selectors, services
 from judging.releases.documents import description_of

@@ -12,7 +12,7 @@ from PIL import Image
 from playwright.sync_api import Locator, Page, Request, Route, expect
 
 from accounts.models import Project, User
-from judging.guidelines.texts import BODY, LEVELS
+from judging.guidelines.selectors import BODY, LEVELS
 from judging.models import Assignment, Batch, Pair
 from judging.work.services.assignments import assignment_take
 from judging.work.services.batches import batch_create

@@ -5,12 +5,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from django.core.files import File
 from django.core.files.storage import default_storage
 from django.db import transaction
-from django.db.models import Max
+from django.db.models import Max, Model
 
 from accounts.models import Project, User
 from accounts.services.members import project_create
@@ -25,7 +25,7 @@ from annotation.corpora.importers.base import (
     VideoRecord,
 )
 from annotation.corpora.models import video_path
-from annotation.models import Caption, CastMember, Corpus, Description, Moment, ProjectCorpus, Subtitle, Video
+from annotation.models import Caption, CastMember, Corpus, Description, Moment, ProjectCorpus, Query, Subtitle, Video
 from core.audit import audit_record
 from core.exceptions import NotPossible
 from core.media_files import files_delete
@@ -370,3 +370,26 @@ def cast_import(*, corpus: Corpus, members: Sequence[Member], actor: User | None
     )
     audit_record(project=None, actor=actor, action="cast.import", subject=corpus.uuid, names=len(rows))
     return len(rows)
+
+
+TableRow = TypeVar("TableRow", bound=Model)
+CHUNK = 2000
+
+
+def rows_create(rows: Iterable[TableRow]) -> list[TableRow]:
+    """Store new rows of one table of annotation, in the order given.
+
+    Raises:
+        TypeError: a row belongs to another package or another table than the first.
+        django.db.IntegrityError: a constraint of the table refuses one.
+    """
+    new_rows = list(rows)
+    for row in new_rows:
+        if row._meta.app_label != Query._meta.app_label or type(row) is not type(new_rows[0]):
+            raise TypeError(f"expected rows of one table of annotation, got a {type(row).__name__}")
+    return type(new_rows[0])._default_manager.bulk_create(new_rows, batch_size=CHUNK) if new_rows else []
+
+
+def row_create(row: TableRow) -> TableRow:
+    """Store one new row of annotation, as ``rows_create`` does."""
+    return rows_create([row])[0]

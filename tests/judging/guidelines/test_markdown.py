@@ -2,7 +2,7 @@
 
 import pytest
 
-from judging.guidelines.texts import markdown_html
+from judging.guidelines.selectors import markdown_html
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,8 @@ from accounts.models import Project
 from annotation.models import NamedQuerySet, Query
 from core.exceptions import NotPossible
 from judging.guidelines.models import POLICY_VALUES
-from judging.guidelines.selectors import guideline_in_force, policy_in_force
+from judging.guidelines.selectors import BODY, guideline_in_force, policy_in_force
 from judging.guidelines.services import Example, guideline_publish, policy_publish
-from judging.guidelines.texts import BODY
 from judging.projects.services import project_create
 from tests.factories import (
     BatchFactory,

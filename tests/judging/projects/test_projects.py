@@ -13,9 +13,8 @@ from annotation.models import Corpus, ProjectCorpus
 from annotation.similarity.base import SimilarityMissing
 from core.exceptions import NotPossible
 from core.models import Job
-from judging.guidelines.selectors import guideline_in_force, policy_in_force
+from judging.guidelines.selectors import BODY, LEVELS, guideline_in_force, policy_in_force
 from judging.guidelines.services import guideline_publish, policy_publish
-from judging.guidelines.texts import BODY, LEVELS
 from judging.projects import services
 from tests.conftest import Messages
 from tests.factories import CaptionFactory, MomentFactory, ProjectFactory, UserFactory, lead
