@@ -68,21 +68,33 @@ class AccountAdapter(DefaultAccountAdapter):
         return super().validation_error(code, *args)
 
     def pre_authenticate(self, request: HttpRequest, **fields: Any) -> None:
-        """Every try counts until it went well: by name and address, by where it comes from, and by the name alone."""
+        """Every try counts until it went well: by where it comes from, by name and address, and by the name alone.
+
+        The address is first: one that has none left stores nothing for each name that it invents.
+        """
         name, address = tries_of(fields["username"]), address_block(request)
-        self._tries = [(logins_to_from(), f"{name} {address}"), (logins_from(), address), (LOGINS_TO, name)]
-        for (limit, who), words in zip(self._tries, ("", TOO_MANY_FROM, TOO_MANY_TO), strict=True):
-            if words:
-                limit.try_or_refuse(who, words)
-            elif not limit.try_once(who):
-                raise ImmediateHttpResponse(locked_out(request))
+        self._both = (logins_to_from(), f"{name} {address}")
+        self._others = [(logins_from(), address), (LOGINS_TO, name)]
+        logins_from().try_or_refuse(address, TOO_MANY_FROM)
+        both, who = self._both
+        if not both.try_once(who):
+            logins_from().take_back(address)
+            raise ImmediateHttpResponse(locked_out(request))
+        LOGINS_TO.try_or_refuse(name, TOO_MANY_TO)
+        self._is_counted = True
 
     def authenticate(self, request: HttpRequest, **fields: Any) -> User | None:
-        user: User | None = super().authenticate(request, **fields)
-        (both, who), *others = self._tries
+        self._is_counted = False
+        try:
+            user: User | None = super().authenticate(request, **fields)
+        except Exception:  # nothing was checked, as when too many passwords wait to be
+            for limit, whose in (self._both, *self._others) if self._is_counted else ():
+                limit.take_back(whose)
+            raise
+        both, who = self._both
         if user is not None:
             both.forget(who)
-            for limit, whose in others:
+            for limit, whose in self._others:
                 limit.take_back(whose)
         elif both.is_used_up(who):
             raise ImmediateHttpResponse(locked_out(request))
@@ -91,7 +103,11 @@ class AccountAdapter(DefaultAccountAdapter):
     def reauthenticate(self, user: User, password: str) -> bool:
         """Whether it is the password of who is logged in. Raises TooOften where it was wrong too often of late."""
         PASSWORDS.try_or_refuse(str(user.uuid), "Too many wrong passwords.")
-        is_right = user.check_password(password)
+        try:
+            is_right = user.check_password(password)
+        except Exception:  # nothing was checked
+            PASSWORDS.take_back(str(user.uuid))
+            raise
         if is_right:
             PASSWORDS.forget(str(user.uuid))
         return is_right

@@ -15,6 +15,7 @@ from django.utils.crypto import salted_hmac
 from core.exceptions import TooOften
 from core.sql import only_one
 
+TOO_MANY_BEGINNINGS = "Too many log-ins were begun from your network address."
 ONCE_S = 2 * 24 * 3600  # for which a message is remembered: it may be repeated so long
 
 
@@ -64,6 +65,7 @@ MAILS_TO = Limit("password mail to", 3, timedelta(hours=2))  # by e-mail address
 MAILS_FROM = Limit("password mail from", 20, timedelta(hours=2))  # by address
 PASSWORDS = Limit("password asked", 6, timedelta(minutes=15))  # by account, of who is logged in
 CODES = Limit("log-in code", 6, timedelta(minutes=15))  # by account
+BEGINNINGS_FROM = Limit("log-in begun from", 300, timedelta(minutes=15))  # by address: passkeys and providers
 LOGINS_TO = Limit("log-in to", 60, timedelta(hours=2))  # by user name, wrong ones from everywhere
 
 

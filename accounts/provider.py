@@ -4,9 +4,13 @@ allauth finds this module by its name. What it leaves out and is here: the nonce
 way it came, the issuer that the settings name, and that the identity at the provider is kept as a digest alone.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from hmac import compare_digest
 from secrets import token_urlsafe
+from threading import BoundedSemaphore
 from typing import Any
+from urllib.parse import urlsplit
 
 import jwt
 from allauth.account.internal.flows.reauthentication import raise_if_reauthentication_required
@@ -19,6 +23,7 @@ from allauth.socialaccount.providers.oauth2.views import OAuth2CallbackView
 from allauth.socialaccount.providers.openid_connect.provider import OpenIDConnectProvider
 from allauth.socialaccount.providers.openid_connect.views import OpenIDConnectOAuth2Adapter
 from allauth.socialaccount.signals import social_account_added
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db import IntegrityError, transaction
@@ -30,14 +35,19 @@ from django.views.decorators.http import require_GET, require_POST
 from requests import RequestException
 
 from accounts.adapters import OTHERS
+from accounts.limits import BEGINNINGS_FROM, TOO_MANY_BEGINNINGS, address_block
 from accounts.models import User
 from accounts.sessions import sessions_end
 from core.audit import audit_record
-from core.exceptions import NotPossible
+from core.exceptions import Busy, NotPossible
 
 SIGNED = [f"{kind}{bits}" for kind in ("RS", "PS", "ES") for bits in (256, 384, 512)] + ["EdDSA"]  # by a private key
 REQUIRED = ["iss", "sub", "aud", "exp", "iat", "nonce"]
-BROKEN = (OAuth2Error, RequestException, KeyError, TypeError, AttributeError)  # what an answer may lead to
+BROKEN = (OAuth2Error, RequestException, LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
+WAIT_S = 1.0  # for such a turn: a thread that waits answers nobody else
+AT_ONCE = 2  # questions to providers, of one web process: one that hangs takes no more threads than these
+turns = BoundedSemaphore(AT_ONCE)
+ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri")
 LATE_S = 30  # of a provider's clock
 
 
@@ -52,6 +62,9 @@ class Asking(OpenIDConnectOAuth2Adapter):
         server_url = self.get_provider().app.settings["server_url"]
         if str(config.get("issuer")).rstrip("/") != server_url.rstrip("/"):
             raise OAuth2Error(f"the provider says that it is {config.get('issuer')!r}")
+        scheme = urlsplit(server_url).scheme
+        if wrong := [name for name in ENDPOINTS if not str(config.get(name)).startswith((f"{scheme}://", "https://"))]:
+            raise OAuth2Error(f"its {wrong[0]} is no {scheme} address")
         return config
 
     def complete_login(self, request: HttpRequest, app: SocialApp, token: Any, **values: Any) -> Any:
@@ -128,12 +141,20 @@ class CallbackView(OAuth2CallbackView):
 
 
 def asking(request: HttpRequest, provider_id: str) -> Asking:
-    adapter = Asking(request, provider_id)
+    if provider_id not in [app["provider_id"] for app in settings.SOCIALACCOUNT_PROVIDERS["openid_connect"]["APPS"]]:
+        raise Http404
+    return Asking(request, provider_id)
+
+
+@contextmanager
+def turn() -> Iterator[None]:
+    """Take one of the few turns to ask a provider. Raises Busy where none becomes free."""
+    if not turns.acquire(timeout=WAIT_S):
+        raise Busy("Many people are logging in by this provider just now. Wait half a minute, then try again.")
     try:
-        adapter.get_provider()
-    except SocialApp.DoesNotExist:
-        raise Http404 from None
-    return adapter
+        yield
+    finally:
+        turns.release()
 
 
 def failed(request: HttpRequest, provider: Any, error: Exception) -> HttpResponse:
@@ -151,8 +172,11 @@ def begin(request: HttpRequest, provider_id: str) -> HttpResponse:
     provider = asking(request, provider_id).get_provider()
     if request.user.is_authenticated:
         raise_if_reauthentication_required(request, app="allauth.socialaccount")
+    else:
+        BEGINNINGS_FROM.try_or_refuse(address_block(request), TOO_MANY_BEGINNINGS)
     try:
-        return provider.redirect_from_request(request)
+        with turn():
+            return provider.redirect_from_request(request)
     except BROKEN as error:
         return failed(request, provider, error)
 
@@ -162,7 +186,8 @@ def callback(request: HttpRequest, provider_id: str) -> HttpResponse:
     """Where the provider sends the browser back to."""
     adapter = asking(request, provider_id)
     try:
-        return CallbackView.adapter_view(adapter)(request)
+        with turn():
+            return CallbackView.adapter_view(adapter)(request)
     except BROKEN as error:
         return failed(request, adapter.get_provider(), error)
     except IntegrityError:  # somebody else linked the same one in this moment

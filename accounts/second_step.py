@@ -48,6 +48,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from django_htmx.http import HttpResponseClientRedirect
 
 from accounts.adapters import AccountAdapter, no_passkeys, passkeys_or_refuse
+from accounts.limits import BEGINNINGS_FROM, TOO_MANY_BEGINNINGS, address_block
 from accounts.models import User
 from accounts.services import credentials
 from core.exceptions import NotPossible
@@ -206,10 +207,13 @@ class PasskeyLogIn(LoginWebAuthnView):
         """Say what to ask the browser for; people are sent to the log-in."""
         if not request.accepts("application/json") or request.accepts("text/html"):
             return redirect("login")
+        BEGINNINGS_FROM.try_or_refuse(address_block(request), TOO_MANY_BEGINNINGS)  # a session is stored for each
         return JsonResponse(dict(webauthn.begin_authentication()))
 
     def _redirect_to_pending_stage(self, request: HttpRequest, stage: Any) -> None:
+        """Forget a log-in that waits for its second step, and the question it asked of a passkey."""
         clear_login(request)
+        webauthn.clear_state()
 
     def form_valid(self, form: Any) -> HttpResponse:
         passkey = form.cleaned_data["credential"]

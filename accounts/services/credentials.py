@@ -268,7 +268,7 @@ def decrypt(text: str) -> str:
     except InvalidToken:
         raise NotPossible(
             "The site has another key since you set up your phone, so its codes cannot be checked."
-            " Use a recovery code, or ask whoever runs the site to reset the second step."
+            " Ask whoever runs the site to reset the second step."
         ) from None
 
 

@@ -170,6 +170,7 @@ TOTP_REQUIRED_FOR = roles_of(env_str("TOTP_REQUIRED_FOR", ""))  # who must: of a
 MFA_ADAPTER = "accounts.adapters.SecondStepAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn"]  # recovery codes are ours: digests
 MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_WEBAUTHN_USER_VERIFICATION = "required"  # every passkey asks for a finger, a face or a PIN, whatever it is for
 MFA_ALLOW_UNVERIFIED_EMAIL = True  # none is known to allauth
 MFA_TOTP_TOLERANCE = 1  # half minutes
 MFA_RATE_LIMITS = {"webauthn_login": ""}  # there is nothing to guess

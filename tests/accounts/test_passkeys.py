@@ -18,7 +18,7 @@ from accounts.services.credentials import codes_left, passkeys_of, second_step_r
 from core.exceptions import NotPossible
 from core.models import AuditEvent
 from tests.accounts.acts import give_phone, shown_on_phone
-from tests.accounts.passkey import PRESENT, Passkey, log_in_by, login_options, make, options_on, visitor
+from tests.accounts.passkey import PRESENT, VERIFIED, Passkey, log_in_by, login_options, make, options_on, visitor
 from tests.accounts.phone import PAPER, PASSWORD, is_in, log_in
 from tests.factories import MembershipFactory
 from tests.judging.api.acts import bearer
@@ -166,6 +166,23 @@ class TestLoggingIn:
         assert log_in_by(client, passkey).headers["Location"] == reverse("login")
         assert "not accepted" in client.get(reverse("login")).text
         assert not is_in(client)
+
+    def test_the_question_of_a_second_step_is_none_of_a_log_in_by_itself(self, passkey: Passkey) -> None:
+        """Somebody asks for their own second step, and answers with a stolen key that asked for no PIN."""
+        User.objects.create_user("other", PASSWORD)
+        client = visitor()
+        log_in(client, name="other")
+        make(client, Passkey())
+        client = visitor()
+        log_in(client, name="other")
+        options = options_on(client.get(reverse("login-code")))
+        assert options["publicKey"]["userVerification"] == "required"
+        passkey.flags = PRESENT
+        client.post(reverse("passkey-login"), {"credential": passkey.get(options)})
+        assert not is_in(client)
+        passkey.flags = PRESENT | VERIFIED
+        client.post(reverse("passkey-login"), {"credential": passkey.get(options)})
+        assert not is_in(client), "its question was forgotten"
 
     def test_of_somebody_else_it_does_not(self, passkey: Passkey, person: User) -> None:
         """Neither by naming the other, nor as the second step of the other's password."""

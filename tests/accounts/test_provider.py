@@ -11,6 +11,8 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
 
+from accounts import provider
+from accounts.limits import BEGINNINGS_FROM
 from accounts.management.commands.person_traces import traces
 from accounts.models import BrowserSession, User
 from accounts.services.identities import identity_set
@@ -342,6 +344,34 @@ class TestUnavailable:
         lab.config = config
         answer = client.post(reverse("provider-login", args=["lab"]))
         assert answer.status_code == 302
+
+    def test_one_that_hangs_takes_two_threads_and_no_more(
+        self, client: Client, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(provider, "WAIT_S", 0.01)
+        with provider.turn(), provider.turn():
+            answer = client.post("/login/by/lab/")
+            assert answer.status_code == 503 and "Wait half a minute" in answer.text
+        assert client.post("/login/by/lab/").status_code == 302
+
+    def test_an_address_begins_so_many_log_ins_and_no_more(
+        self, client: Client, lab: Provider, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(provider, "BEGINNINGS_FROM", BEGINNINGS_FROM._replace(most=2))
+        assert [Client().post("/login/by/lab/").status_code for _ in range(3)] == [302, 302, 429]
+        assert BrowserSession.objects.count() == 2
+
+    @pytest.mark.parametrize("name", ["openid_connect", "nobody"])
+    def test_one_that_is_not_configured_is_not_found(self, client: Client, settings: Settings, name: str) -> None:
+        settings.SOCIALACCOUNT_PROVIDERS = providers(lab=URL, other="https://other.example.net")
+        assert client.post(f"/login/by/{name}/").status_code == 404
+        assert client.get(f"/login/by/{name}/done/").status_code == 404
+
+    @pytest.mark.parametrize("endpoint", ["authorization_endpoint", "token_endpoint", "jwks_uri"])
+    def test_it_sends_nobody_where_others_listen(self, client: Client, lab: Provider, endpoint: str) -> None:
+        lab.config = {endpoint: "http://10.0.0.1/metadata"}
+        answer = client.post("/login/by/lab/")
+        assert answer.headers["Location"] == reverse("login") and DID_NOT in notices(client)
 
 
 class TestPrivacy:
