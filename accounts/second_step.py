@@ -60,8 +60,8 @@ NOT_YOURS = "This is not your password."
 FREE = {  # what people who have to set it up may open before they did
     *("login", "login-code", "logout", "account", "password-change", "password-forgotten", "password-choose"),
     *("totp", "totp-begin", "totp-codes", "totp-off", "session-end", "sessions-end"),
-    *("passkey-login", "passkey-add", "passkey-remove", "confirm", "confirm-passkey"),
-    *("provider-login", "provider-callback", "provider-unlink"),
+    *("passkey-login", "passkey-add", "passkey-remove", "account_reauthenticate", "mfa_reauthenticate_webauthn"),
+    *("openid_connect_login", "openid_connect_callback", "provider-unlink"),
     *("healthz", "readyz", "help", "api-schema", "api-docs"),
 }
 REQUIRED = "Your role asks for a second step when you log in. Set it up first; then everything opens."

@@ -5,7 +5,6 @@ from django.urls import path, re_path
 
 from accounts import provider, second_step, tokens, views
 
-CODE, CONFIRM = second_step.LogInCode.as_view(), second_step.Confirm.as_view()
 urlpatterns = [
     path("login/", views.LogIn.as_view(), name="login"),
     path("account/", views.account, name="account"),
@@ -14,12 +13,12 @@ urlpatterns = [
     path("account/password/", views.PasswordChange.as_view(), name="password-change"),
     path("password/reset/", views.password_forgotten, name="password-forgotten"),
     path("password/choose/<uidb64>/<token>/", views.PasswordChoose.as_view(), name="password-choose"),
-    path("login/code/", CODE, name="login-code"),
+    path("login/code/", second_step.LogInCode.as_view(), name="login-code"),
     path("login/passkey/", second_step.PasskeyLogIn.as_view(), name="passkey-login"),
-    path("login/by/<slug:provider_id>/", provider.begin, name="provider-login"),
-    path("login/by/<slug:provider_id>/done/", provider.callback, name="provider-callback"),
-    path("account/confirm/", CONFIRM, name="confirm"),
-    path("account/confirm/passkey/", second_step.ConfirmByPasskey.as_view(), name="confirm-passkey"),
+    path("login/by/<slug:provider_id>/", provider.begin, name="openid_connect_login"),
+    path("login/by/<slug:provider_id>/done/", provider.callback, name="openid_connect_callback"),
+    path("account/confirm/", second_step.Confirm.as_view(), name="account_reauthenticate"),
+    path("account/confirm/passkey/", second_step.ConfirmByPasskey.as_view(), name="mfa_reauthenticate_webauthn"),
     path("account/second-step/", second_step.second_step, name="totp"),
     path("account/second-step/begin/", second_step.begin, name="totp-begin"),
     path("account/second-step/codes/", second_step.codes_renew, name="totp-codes"),
@@ -32,10 +31,6 @@ urlpatterns = [
     path("tokens/<uuid:token_uuid>/revoke/", tokens.revoke, name="token-revoke"),
     # The same pages by the names that allauth asks for
     re_path("^login/$", views.LogIn.as_view(), name="account_login"),
-    re_path("^login/code/$", CODE, name="mfa_authenticate"),
-    re_path("^login/by/(?P<provider_id>[-a-zA-Z0-9_]+)/$", provider.begin, name="openid_connect_login"),
-    re_path("^login/by/(?P<provider_id>[-a-zA-Z0-9_]+)/done/$", provider.callback, name="openid_connect_callback"),
-    re_path("^account/confirm/$", CONFIRM, name="account_reauthenticate"),
-    re_path("^account/confirm/passkey/$", second_step.ConfirmByPasskey.as_view(), name="mfa_reauthenticate_webauthn"),
+    re_path("^login/code/$", second_step.LogInCode.as_view(), name="mfa_authenticate"),
     re_path("^account/second-step/$", second_step.second_step, name="mfa_index"),
 ]

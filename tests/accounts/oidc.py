@@ -88,7 +88,7 @@ class Provider:
 
     def begin(self, client: Client, name: str = "lab", **form: str) -> dict[str, str]:
         """Press the button: what the browser is query to the provider with."""
-        answer = client.post(reverse("provider-login", args=[name]), form)
+        answer = client.post(reverse("openid_connect_login", args=[name]), form)
         assert answer.status_code == 302, answer.text
         address = urlsplit(answer.headers["Location"])
         assert f"{address.scheme}://{address.netloc}{address.path}" == f"{self.url}/authorize"
@@ -100,7 +100,7 @@ class Provider:
         """Come back from the provider."""
         answer = {"state": query["state"], "code": "the-code", **changes}
         self.codes |= {answer.get("code", "")} if "code" not in changes else set()
-        return client.get(reverse("provider-callback", args=[name]), answer)  # type: ignore[return-value]
+        return client.get(reverse("openid_connect_callback", args=[name]), answer)  # type: ignore[return-value]
 
     def log_in(self, client: Client, **form: str) -> HttpResponse:
         return self.end(client, self.begin(client, **form))

@@ -71,7 +71,7 @@ def login_options(client: Client) -> dict[str, Any]:
 
 def make(client: Client, passkey: Passkey, *, name: str = "phone") -> Any:
     """Add the passkey by its pages, as who is logged in: the answer to the form."""
-    client.post(reverse("confirm"), {"password": PASSWORD})
+    client.post(reverse("account_reauthenticate"), {"password": PASSWORD})
     page = client.get(reverse("passkey-add"))
     return client.post(reverse("passkey-add"), {"name": name, "credential": passkey.create(options_on(page))})
 

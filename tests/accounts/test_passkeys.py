@@ -48,9 +48,11 @@ def passkey(here: Client) -> Passkey:
 
 class TestMaking:
     def test_takes_the_password_once_more(self, here: Client) -> None:
-        assert here.get(reverse("passkey-add")).headers["Location"].startswith(reverse("confirm"))
+        assert here.get(reverse("passkey-add")).headers["Location"].startswith(reverse("account_reauthenticate"))
         assert (
-            here.post(reverse("passkey-add"), {"credential": "{}"}).headers["Location"].startswith(reverse("confirm"))
+            here.post(reverse("passkey-add"), {"credential": "{}"})
+            .headers["Location"]
+            .startswith(reverse("account_reauthenticate"))
         )
         assert not Authenticator.objects.exists()
 
@@ -82,7 +84,7 @@ class TestMaking:
         assert make(here, passkey).status_code == 422
 
     def test_to_another_question_is_none(self, here: Client) -> None:
-        here.post(reverse("confirm"), {"password": PASSWORD})
+        here.post(reverse("account_reauthenticate"), {"password": PASSWORD})
         first = options_on(here.get(reverse("passkey-add")))
         here.get(reverse("passkey-add"))
         answer = here.post(reverse("passkey-add"), {"name": "x", "credential": Passkey().create(first)})
@@ -90,7 +92,7 @@ class TestMaking:
 
     @pytest.mark.parametrize("credential", ["", "{}", "[]", "null", "1", '{"id": 1}', "x", '{"response": {}}'])
     def test_nonsense_is_refused_in_words(self, here: Client, credential: str) -> None:
-        here.post(reverse("confirm"), {"password": PASSWORD})
+        here.post(reverse("account_reauthenticate"), {"password": PASSWORD})
         here.get(reverse("passkey-add"))
         assert here.post(reverse("passkey-add"), {"credential": credential}).status_code == 422
         assert visitor().post(reverse("passkey-login"), {"credential": credential}).status_code == 302
@@ -104,7 +106,7 @@ class TestMaking:
             client = Client(SERVER_NAME=host)
             log_in(client)
             assert words in client.get(reverse("totp")).text
-            client.post(reverse("confirm"), {"password": PASSWORD})
+            client.post(reverse("account_reauthenticate"), {"password": PASSWORD})
             assert client.get(reverse("passkey-add")).status_code == 409
             assert "Log in with a passkey" not in Client(SERVER_NAME=host).get(reverse("login")).text
         assert "Log in with a passkey" in visitor().get(reverse("login")).text
@@ -261,9 +263,11 @@ class TestRemoving:
         client = visitor()
         log_in_by(client, passkey)
         url = reverse("passkey-remove", args=[name])
-        assert client.post(url).headers["Location"].startswith(reverse("confirm"))
-        page = client.get(reverse("confirm-passkey"), {"next": url})
-        answer = client.post(reverse("confirm-passkey"), {"credential": passkey.get(options_on(page)), "next": url})
+        assert client.post(url).headers["Location"].startswith(reverse("account_reauthenticate"))
+        page = client.get(reverse("mfa_reauthenticate_webauthn"), {"next": url})
+        answer = client.post(
+            reverse("mfa_reauthenticate_webauthn"), {"credential": passkey.get(options_on(page)), "next": url}
+        )
         assert answer.headers["Location"] == reverse("totp")
         assert not Authenticator.objects.exists()
         assert log_in(Client()).headers["Location"] == "/"
@@ -273,17 +277,19 @@ class TestRemoving:
     def test_a_wrong_passkey_confirms_nothing(self, passkey: Passkey, here: Client, person: User) -> None:
         client = visitor()
         log_in_by(client, passkey)
-        options = options_on(client.get(reverse("confirm-passkey")))
-        answer = client.post(reverse("confirm-passkey"), {"credential": Passkey().get(options, user=passkey.user)})
+        options = options_on(client.get(reverse("mfa_reauthenticate_webauthn")))
+        answer = client.post(
+            reverse("mfa_reauthenticate_webauthn"), {"credential": Passkey().get(options, user=passkey.user)}
+        )
         assert answer.status_code == 422
-        assert client.get(reverse("passkey-add")).headers["Location"].startswith(reverse("confirm"))
+        assert client.get(reverse("passkey-add")).headers["Location"].startswith(reverse("account_reauthenticate"))
 
     def test_of_somebody_else_there_is_none(self, passkey: Passkey, person: User) -> None:
         name = passkeys_of(person).get().data["uuid"]
         User.objects.create_user("other", PASSWORD)
         other = visitor()
         log_in(other, name="other")
-        other.post(reverse("confirm"), {"password": PASSWORD})
+        other.post(reverse("account_reauthenticate"), {"password": PASSWORD})
         assert other.post(reverse("passkey-remove", args=[name])).status_code == 404
 
     def test_with_the_last_second_step_the_codes_on_paper_go(self, passkey: Passkey, person: User) -> None:
@@ -298,15 +304,15 @@ class TestRemoving:
 class TestConfirming:
     def test_six_wrong_passwords_and_it_waits(self, here: Client) -> None:
         for _ in range(6):
-            assert here.post(reverse("confirm"), {"password": "wrong"}).status_code == 422
-        assert here.post(reverse("confirm"), {"password": PASSWORD}).status_code == 429
+            assert here.post(reverse("account_reauthenticate"), {"password": "wrong"}).status_code == 422
+        assert here.post(reverse("account_reauthenticate"), {"password": PASSWORD}).status_code == 429
 
     def test_it_leads_nowhere_else(self, here: Client) -> None:
-        answer = here.post(reverse("confirm"), {"password": PASSWORD, "next": "https://evil.example/"})
+        answer = here.post(reverse("account_reauthenticate"), {"password": PASSWORD, "next": "https://evil.example/"})
         assert answer.headers["Location"] == "/"
 
     def test_five_minutes_later_it_takes_another(self, here: Client, settings: Settings) -> None:
-        here.post(reverse("confirm"), {"password": PASSWORD})
+        here.post(reverse("account_reauthenticate"), {"password": PASSWORD})
         assert here.get(reverse("passkey-add")).status_code == 200
         settings.ACCOUNT_REAUTHENTICATION_TIMEOUT = 0
         assert here.get(reverse("passkey-add")).status_code == 302
@@ -358,7 +364,7 @@ def test_damaged_answers_open_nothing_and_break_nothing(
         waiting.post(reverse("login-code"), {"credential": answer})
         assert not is_in(waiting), answer
         CacheEntry.objects.all().delete()  # six wrong ones, and it would wait
-    here.post(reverse("confirm"), {"password": PASSWORD})
+    here.post(reverse("account_reauthenticate"), {"password": PASSWORD})
     for _ in range(DAMAGED):
         answer = damaged(Passkey().create(options_on(here.get(reverse("passkey-add")))), chance)
         here.post(reverse("passkey-add"), {"name": "x", "credential": answer})

@@ -44,10 +44,10 @@ def person() -> User:
 def link(client: Client, lab: Provider) -> None:
     """Log in, say once more who it is, and link."""
     log_in(client)
-    answer = client.post(reverse("provider-login", args=["lab"]))
+    answer = client.post(reverse("openid_connect_login", args=["lab"]))
     page = answer.headers["Location"]
-    assert page.startswith(reverse("confirm"))
-    answer = client.post(page, {"password": PASSWORD, "next": reverse("provider-login", args=["lab"])})
+    assert page.startswith(reverse("account_reauthenticate"))
+    answer = client.post(page, {"password": PASSWORD, "next": reverse("openid_connect_login", args=["lab"])})
     query = dict(part.split("=", 1) for part in urlsplit(answer.headers["Location"]).query.split("&"))
     lab.nonce = query["nonce"]
     assert lab.end(client, query).headers["Location"] == reverse("account")
@@ -67,21 +67,21 @@ def notices(client: Client) -> str:
 class TestLinking:
     def test_takes_the_password_once_more(self, client: Client, person: User, lab: Provider) -> None:
         log_in(client)
-        answer = client.post(reverse("provider-login", args=["lab"]))
+        answer = client.post(reverse("openid_connect_login", args=["lab"]))
         page = answer.headers["Location"]
-        assert page.startswith(reverse("confirm"))
+        assert page.startswith(reverse("account_reauthenticate"))
         assert client.post(page, {"password": "wrong"}).status_code == 422
-        assert client.post(reverse("provider-login", args=["lab"])).headers["Location"] == page
+        assert client.post(reverse("openid_connect_login", args=["lab"])).headers["Location"] == page
         assert not SocialAccount.objects.exists()
 
     def test_an_answer_that_comes_when_it_was_long_ago_links_nothing(
         self, client: Client, person: User, lab: Provider, settings: Settings
     ) -> None:
         log_in(client)
-        client.post(reverse("confirm"), {"password": PASSWORD})
+        client.post(reverse("account_reauthenticate"), {"password": PASSWORD})
         query = lab.begin(client)
         settings.ACCOUNT_REAUTHENTICATION_TIMEOUT = 0
-        assert lab.end(client, query).headers["Location"] == reverse("confirm")
+        assert lab.end(client, query).headers["Location"] == reverse("account_reauthenticate")
         assert not SocialAccount.objects.exists()
 
     def test_then_it_lets_in_and_no_one_else(self, client: Client, linked: User, lab: Provider) -> None:
@@ -103,7 +103,7 @@ class TestLinking:
         User.objects.create_user("other", PASSWORD)
         client = Client()
         log_in(client, name="other")
-        client.post(reverse("confirm"), {"password": PASSWORD})
+        client.post(reverse("account_reauthenticate"), {"password": PASSWORD})
         assert lab.log_in(client).headers["Location"] == reverse("account")
         assert "linked with another account" in client.get(reverse("account")).text
         assert SocialAccount.objects.get().user == linked
@@ -115,10 +115,10 @@ class TestLinking:
         User.objects.create_user("attacker", PASSWORD)
         attacker = Client()
         log_in(attacker, name="attacker")
-        attacker.post(reverse("confirm"), {"password": PASSWORD})
+        attacker.post(reverse("account_reauthenticate"), {"password": PASSWORD})
         query = lab.begin(attacker)
         log_in(client)
-        client.post(reverse("confirm"), {"password": PASSWORD})
+        client.post(reverse("account_reauthenticate"), {"password": PASSWORD})
         lab.end(client, query)
         assert DID_NOT in client.get(reverse("account")).text
         assert not SocialAccount.objects.exists()
@@ -128,8 +128,8 @@ class TestLinking:
         lab.log_in(there)
         log_in(here)
         url = reverse("provider-unlink", args=["lab"])
-        assert here.post(url).headers["Location"].startswith(reverse("confirm"))
-        here.post(reverse("confirm"), {"password": PASSWORD})
+        assert here.post(url).headers["Location"].startswith(reverse("account_reauthenticate"))
+        here.post(reverse("account_reauthenticate"), {"password": PASSWORD})
         assert here.post(url).status_code == 302
         assert (is_in(here), is_in(there)) == (True, False)
         lab.log_in(client := Client())
@@ -238,7 +238,7 @@ class TestBelieved:
 
     def test_no_provider_that_says_it_is_another(self, client: Client, linked: User, lab: Provider) -> None:
         lab.config = {"issuer": "https://sso.example.net/realms/other"}
-        answer = client.post(reverse("provider-login", args=["lab"]))
+        answer = client.post(reverse("openid_connect_login", args=["lab"]))
         assert answer.headers["Location"] == reverse("login")
         assert DID_NOT in notices(client)
 
@@ -292,7 +292,7 @@ class TestBelieved:
         assert lab.begin(Client())["code_challenge"] != query["code_challenge"]
 
     def test_nothing_of_the_address_reaches_the_provider(self, client: Client, linked: User, lab: Provider) -> None:
-        url = reverse("provider-login", args=["lab"])
+        url = reverse("openid_connect_login", args=["lab"])
         answer = client.post(
             f"{url}?scope=email,profile&auth_params=redirect_uri%3Dhttps://evil.example&process=connect"
         )
@@ -301,7 +301,9 @@ class TestBelieved:
 
     def test_a_refusal_there_is_shown_here(self, client: Client, linked: User, lab: Provider) -> None:
         query = lab.begin(client)
-        client.get(reverse("provider-callback", args=["lab"]), {"state": query["state"], "error": "access_denied"})
+        client.get(
+            reverse("openid_connect_callback", args=["lab"]), {"state": query["state"], "error": "access_denied"}
+        )
         assert DID_NOT in notices(client)
 
     def test_it_leads_where_one_wanted_to_go_and_nowhere_else(
@@ -318,15 +320,15 @@ class TestBelieved:
         assert not BrowserSession.objects.filter(session_key=before).exists()
 
     def test_a_link_alone_begins_nothing(self, client: Client) -> None:
-        assert client.get(reverse("provider-login", args=["lab"])).status_code == 405
-        assert client.post(reverse("provider-login", args=["nobody"])).status_code == 404
-        assert client.get(reverse("provider-callback", args=["nobody"])).status_code == 404
+        assert client.get(reverse("openid_connect_login", args=["lab"])).status_code == 405
+        assert client.post(reverse("openid_connect_login", args=["nobody"])).status_code == 404
+        assert client.get(reverse("openid_connect_callback", args=["nobody"])).status_code == 404
 
 
 class TestUnavailable:
     def test_the_password_lets_in_still(self, client: Client, linked: User, lab: Provider) -> None:
         lab.is_unavailable = True
-        assert client.post(reverse("provider-login", args=["lab"])).headers["Location"] == reverse("login")
+        assert client.post(reverse("openid_connect_login", args=["lab"])).headers["Location"] == reverse("login")
         assert DID_NOT in notices(client)
         assert log_in(client).status_code == 302
         assert is_in(client)
@@ -342,7 +344,7 @@ class TestUnavailable:
         self, client: Client, linked: User, lab: Provider, config: dict[str, Any]
     ) -> None:
         lab.config = config
-        answer = client.post(reverse("provider-login", args=["lab"]))
+        answer = client.post(reverse("openid_connect_login", args=["lab"]))
         assert answer.status_code == 302
 
     def test_one_that_hangs_takes_two_threads_and_no_more(
