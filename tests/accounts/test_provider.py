@@ -14,7 +14,7 @@ from pytest_django import Settings
 from accounts import provider
 from accounts.limits import BEGINNINGS_FROM
 from accounts.management.commands.person_traces import traces
-from accounts.models import BrowserSession, User
+from accounts.models import BrowserSession, CacheEntry, User
 from accounts.services.identities import identity_set
 from core.models import AuditEvent
 from judging.people.services import invitation_create
@@ -362,6 +362,14 @@ class TestUnavailable:
         monkeypatch.setattr(provider, "BEGINNINGS_FROM", BEGINNINGS_FROM._replace(most=2))
         assert [Client().post("/login/by/lab/").status_code for _ in range(3)] == [302, 302, 429]
         assert BrowserSession.objects.count() == 2
+
+    def test_an_address_without_tries_left_stores_nothing_for_names_that_it_invents(
+        self, client: Client, settings: Settings
+    ) -> None:
+        settings.LOGIN_TRIES_FROM = 2
+        answers = [log_in(client, "wrong", name=f"name-{number}").status_code for number in range(5)]
+        assert answers == [200, 200, 429, 429, 429]
+        assert CacheEntry.objects.count() == 1 + 2 * 2  # the address; each name, and each with the address
 
     @pytest.mark.parametrize("name", ["openid_connect", "nobody"])
     def test_one_that_is_not_configured_is_not_found(self, client: Client, settings: Settings, name: str) -> None:
