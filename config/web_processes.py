@@ -22,6 +22,13 @@ FOLDER = folder_make()
 os.environ.setdefault("ACCESS_LOG_SKIPS", "judging:judgment-create judging:heartbeat")
 
 
+def post_worker_init(worker: Any) -> None:
+    """A process can answer: its connections are its own, none that it would share with the one it was forked from."""
+    from judging.work.warm_up import warm_up_aside
+
+    warm_up_aside()
+
+
 def child_exit(server: Any, worker: Any) -> None:
     """A process ended: its gauges are gone, its counts stay."""
     from prometheus_client.multiprocess import mark_process_dead

@@ -9,7 +9,3 @@ from core.messages import send_aside
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.local")
 send_aside()
 application = get_wsgi_application()
-
-from judging.work.warm_up import warm_up_aside  # noqa: E402 - its models need the application
-
-warm_up_aside()

@@ -1,6 +1,6 @@
 """How the web processes are run: python -m gunicorn --config docker/gunicorn.conf.py config.wsgi"""
 
-from config.web_processes import child_exit, on_exit  # noqa: F401 - gunicorn calls them
+from config.web_processes import child_exit, on_exit, post_worker_init  # noqa: F401 - gunicorn calls them
 from core.env import env_int, env_str
 
 bind = env_str("WEB_BIND", "127.0.0.1:8000")

@@ -10,7 +10,9 @@ HEAVY = "torch openai transformers sentence_transformers spacy h5py sklearn stat
 HEAVY += " ir_measures nltk huggingface_hub"
 PROGRAM = f"""
 import sys
+import threading
 import config.wsgi
+assert threading.active_count() == 1, "processes are forked from this one: no thread, no connection"
 from django.urls import get_resolver
 get_resolver().reverse_dict
 from celery import current_app
