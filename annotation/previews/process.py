@@ -15,13 +15,13 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-import av
 import ffmpeg
 from imageio_ffmpeg import get_ffmpeg_exe
 from PIL import Image
 
 from core.exceptions import MomentJudgeError
 
+MICROSECONDS = 1_000_000  # a second, as containers count
 FRAMES_PER_S = 3
 END_SLACK_S = 1.0  # a moment may end this much after its video: annotations round
 TICKS_PER_S = 300  # holds hundredths of a second and thirds exactly
@@ -133,6 +133,8 @@ def open_source(path: Path) -> Source:
     missing, corrupt, or has no video stream."""
     if not path.is_file():
         raise VideoUnreadable("The video file does not exist.")
+    import av  # 18 MB, which the web process does without
+
     try:
         with av.open(url(path), options=INPUT_LIMITS) as container:
             return _inspect(path, container)
@@ -163,7 +165,7 @@ def _duration_s(container: Any, stream: Any) -> float:
     if stream.duration is not None:
         return float(stream.duration * stream.time_base)
     if container.duration is not None:
-        return float(container.duration / av.time_base)
+        return float(container.duration / MICROSECONDS)
     ends = (p.pts + (p.duration or 0) for p in container.demux(stream) if p.pts is not None)
     return float(max(ends, default=0) * stream.time_base)
 
