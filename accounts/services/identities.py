@@ -171,7 +171,7 @@ def password_reset_request(*, email: str, address: str) -> None:
     if not all(send_now(RESET_TASK, pk, uuid4().hex) for pk in user_ids):
         MAILS_FROM.take_back(address)
         MAILS_TO.take_back(email.strip())
-        raise Busy("No message can be sent just now. Try again in some minutes; what you asked for was not usage.")
+        raise Busy("No message can be sent just now. Try again in some minutes; this try does not count.")
 
 
 @durable(RESET_TASK, autoretry_for=())

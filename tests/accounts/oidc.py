@@ -87,7 +87,7 @@ class Provider:
         return self
 
     def begin(self, client: Client, name: str = "lab", **form: str) -> dict[str, str]:
-        """Press the button: what the browser is query to the provider with."""
+        """Press the button: return the parameters that the browser takes to the provider."""
         answer = client.post(reverse("openid_connect_login", args=[name]), form)
         assert answer.status_code == 302, answer.text
         address = urlsplit(answer.headers["Location"])
@@ -106,6 +106,6 @@ class Provider:
         return self.end(client, self.begin(client, **form))
 
     def verifies(self, query: dict[str, str]) -> bool:
-        """Whether the token endpoint was told the word whose digest was query before (RFC 7636)."""
+        """Whether the token endpoint got the word whose digest the browser took along (RFC 7636)."""
         digest = sha256(self.token_query["code_verifier"].encode()).digest()
         return urlsafe_b64encode(digest).rstrip(b"=").decode() == query["code_challenge"]
