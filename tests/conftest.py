@@ -47,6 +47,15 @@ Messages = Callable[[], AbstractContextManager[list[Callable[[], object]]]]
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Browser tests go first and together: one Chromium does for all, and what it leaves idle the other worker uses."""
     items.sort(key=lambda item: "browser" not in item.path.parts)
+    kept = {item.path for item in items if "module_database" in item.fixturenames}
+    committing = {item.path for item in items if _commits(item)}
+    if both := kept & committing:
+        raise pytest.UsageError(f"module_database's open transaction would block what these tests commit: {both}")
+
+
+def _commits(item: pytest.Item) -> bool:
+    mark = item.get_closest_marker("django_db")
+    return mark is not None and bool(mark.kwargs.get("transaction"))
 
 
 def pytest_collection_finish() -> None:

@@ -2,7 +2,7 @@
 
 ``make mutations`` runs this. A constraint's cases are the entries of ``constraints``; a trigger's are those whose words
 its function raises, or a test of what it counts. Constraints that bear their table's name come from a column's type
-(``unique=True``, positive numbers) and are Django's own.
+(``unique=True``, positive numbers) and are Django's own; django-allauth's tables are its own.
 """
 
 import re
@@ -25,10 +25,12 @@ NAMED = """
 SELECT conname, format('ALTER TABLE %s DROP CONSTRAINT %I', conrelid::regclass, conname) FROM pg_constraint
 WHERE contype IN ('c', 'u', 'x') AND connamespace = 'public'::regnamespace
   AND NOT starts_with(conname, conrelid::regclass::text || '_')
+  AND conrelid::regclass::text !~ '^(account|mfa|socialaccount)_'
 UNION ALL
 SELECT relname, format('DROP INDEX %I', relname) FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
 WHERE indisunique AND relnamespace = 'public'::regnamespace
   AND NOT starts_with(relname, indrelid::regclass::text || '_')
+  AND indrelid::regclass::text !~ '^(account|mfa|socialaccount)_'
   AND NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = indexrelid AND contype <> 'f')
 """
 RAISED = """

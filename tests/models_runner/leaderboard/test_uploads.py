@@ -6,7 +6,6 @@ import re
 import zipfile
 from collections.abc import Callable
 from datetime import timedelta
-from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -26,18 +25,16 @@ from core.exceptions import NotPossible, TooLarge
 from judging.models import Release
 from judging.releases.services import release_build, release_create
 from models_runner.leaderboard.selectors.leaderboard import filters_of_query, leaderboard
-from models_runner.leaderboard.services import runs
 from models_runner.leaderboard.services.economy import runs_of, study_create, study_work
 from models_runner.leaderboard.services.releases import READY_RELEASES, release_receive
-from models_runner.leaderboard.services.runs import AT_WORK, UPLOADS, UploadLimit, run_withdraw, upload_possible_at
+from models_runner.leaderboard.services.runs import UPLOADS, UploadLimit, run_withdraw, upload_possible_at
 from models_runner.leaderboard.services.scorings import SCORINGS, scoring_work, scorings_sweep, truth_table, values_of
-from models_runner.models import Leaderboard, Run, Score, Scoring
+from models_runner.models import Run, Score, Scoring
 from moment_retrieval import formats
 from moment_retrieval.formats import FileFormat
 from tests.conftest import Messages
 from tests.factories import ProjectFactory
 from tests.judging.api.acts import bearer, url
-from tests.judging.concurrency.meeting import overlap
 from tests.judging.scenario import HandMade
 from tests.media import names_in
 from tests.models_runner.acts import GOOD, WRONG, Site, bring, participant, ready_release, run_json, uploaded
@@ -307,28 +304,6 @@ def test_programs_withdraw_their_own_runs_alone(site: Site) -> None:
     people = (participant(site.project), site.lead, site.lead)
     answers = [Client(headers=bearer(person.user)).delete(address).status_code for person in people]
     assert answers == [403, 200, 409]
-
-
-UNCOMMITTED = (runs, "audit_record")  # the row is written, nothing is committed
-
-
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize(("per_day", "refused"), [(1, "You have uploaded 1 run within a day"), (5, AT_WORK)])
-def test_two_uploads_count_each_other(monkeypatch: pytest.MonkeyPatch, per_day: int, refused: str) -> None:
-    """Both passed the look before their file is stored; the second waits for the first's lock, then looks again."""
-    release = Release.objects.create(project=ProjectFactory(), version=1, state="ready", archive="1.zip")
-    member = participant(release.project)
-    Leaderboard.objects.create(project=release.project, uploads_per_day=per_day)
-    deleted: list[str] = []
-    monkeypatch.setattr(default_storage, "delete", deleted.append)
-    monkeypatch.setattr(runs.UPLOADS, "send", lambda key: None)  # nobody reads the first meanwhile
-    upload = [partial(bring, member, release, run_json({10: GOOD}), system=name, work=False) for name in "ab"]
-    first, second = overlap(monkeypatch, UNCOMMITTED, *upload)
-    assert isinstance(second, NotPossible)
-    assert str(second).startswith(refused)
-    assert Run.objects.filter(owner=member.user).get() == first
-    assert len(deleted) == 1
-    assert first.file.name not in deleted
 
 
 def test_what_was_lost_hours_ago_is_found(site: Site, messages: Messages) -> None:
