@@ -10,14 +10,13 @@ from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from django.contrib import messages
-from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.http.request import split_domain_port
 from django.shortcuts import redirect
 from django.urls import reverse
 
 from accounts.limits import (
-    CODES,
     LOGINS_TO,
     PASSWORDS,
     address_block,
@@ -28,7 +27,7 @@ from accounts.limits import (
 from accounts.models import User
 from accounts.services import credentials
 from core.error_pages import locked_out
-from core.exceptions import NotPossible, TooOften
+from core.exceptions import NotPossible
 
 logger = logging.getLogger(__name__)
 NAME = "MomentJudge"
@@ -43,6 +42,7 @@ NOT_LINKED = (
 )
 NO_ANSWER = "Logging in by {name} did not work: try again, or log in with your password."
 OTHERS = "This log-in is linked with another account."
+SECOND_STEP_IS_NEW = "Your account has a second step since a moment ago. Log in once more."
 
 
 class AccountAdapter(DefaultAccountAdapter):
@@ -61,11 +61,6 @@ class AccountAdapter(DefaultAccountAdapter):
         """Say only what has words of ours: those of the library's templates are of other pages."""
         if message:
             messages.add_message(request, level, message)
-
-    def validation_error(self, code: str, *args: Any) -> ValidationError:
-        if code in ("too_many_login_attempts", "rate_limited"):
-            raise TooOften(f"{credentials.TOO_MANY} Wait up to {CODES.words}, then try again.")
-        return super().validation_error(code, *args)
 
     def pre_authenticate(self, request: HttpRequest, **fields: Any) -> None:
         """Every try counts until it went well: by where it comes from, by name and address, and by the name alone.
@@ -122,6 +117,18 @@ class AccountAdapter(DefaultAccountAdapter):
         request.session.cycle_key()
         request.session[credentials.PROOF] = user.get_session_auth_hash()  # a password changed meanwhile ends the wait
         return super().pre_login(request, user, **more)
+
+    @transaction.atomic
+    def login(self, request: HttpRequest, user: User) -> None:
+        """Store the session, which nobody's new second step ends from now on unseen: who sets one up locks the account.
+
+        Whoever passed here before it was there begins again.
+        """
+        User.objects.select_for_update().get(pk=user.pk)
+        if credentials.second_steps(user).exists() and not credentials.second_step_was_taken(request, user):
+            raise refused(request, SECOND_STEP_IS_NEW, "login")
+        super().login(request, user)
+        request.session.save()
 
     def respond_user_inactive(self, request: HttpRequest, user: User) -> HttpResponse:
         messages.error(request, "This account is no longer in use.")

@@ -1,18 +1,15 @@
 """How passwords are kept: argon2, at a price that a web process can pay for many log-ins at once."""
 
 import ctypes
-from collections.abc import Iterator
-from contextlib import contextmanager
-from threading import BoundedSemaphore
 
 from django.contrib.auth.hashers import Argon2PasswordHasher
 
-from core.exceptions import Busy
+from accounts.limits import Turns
 
-AT_ONCE = 1  # check of one process, which takes memory_cost KiB while it lasts; processes are as many as cores
-WAIT_S = 10.0  # a check takes some hundredths of a second, so who waits longer waits behind a flood
+BUSY = "Very many people are logging in just now. Wait half a minute, then try again."
 M_MMAP_THRESHOLD, LARGE = -3, 1 << 20  # of malloc.h
-turns = BoundedSemaphore(AT_ONCE)
+# One check at a time takes memory_cost KiB while it lasts, some hundredths of a second; processes are as many as cores.
+turns = Turns(1, wait_s=10, message=BUSY)
 
 
 class Argon2(Argon2PasswordHasher):
@@ -26,23 +23,12 @@ class Argon2(Argon2PasswordHasher):
     parallelism = 1
 
     def encode(self, password: str, salt: str) -> str:
-        with turn():
+        with turns.take():
             return super().encode(password, salt)
 
     def verify(self, password: str, encoded: str) -> bool:
-        with turn():
+        with turns.take():
             return super().verify(password, encoded)
-
-
-@contextmanager
-def turn() -> Iterator[None]:
-    """Take one of the few turns to compute; Busy where none was free for too long."""
-    if not turns.acquire(timeout=WAIT_S):
-        raise Busy("Very many people are logging in just now. Wait half a minute, then try again.")
-    try:
-        yield
-    finally:
-        turns.release()
 
 
 # The memory of a check goes back to the system with it: left to itself, glibc learns from the first such block to keep

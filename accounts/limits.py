@@ -1,10 +1,12 @@
-"""How often something may be tried within a while, and from where, counted in the cache that all web hosts share."""
+"""How often something may be tried within a while, and from where, counted in the cache that all web hosts share; and
+how many do what is costly at once in one process."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from ipaddress import IPv4Address, ip_address, ip_network
 from secrets import token_hex
+from threading import BoundedSemaphore
 from typing import NamedTuple
 
 from django.conf import settings
@@ -12,7 +14,7 @@ from django.core.cache import cache
 from django.http import HttpRequest
 from django.utils.crypto import salted_hmac
 
-from core.exceptions import TooOften
+from core.exceptions import Busy, TooOften
 from core.sql import only_one
 
 TOO_MANY_BEGINNINGS = "Too many log-ins were begun from your network address."
@@ -63,8 +65,8 @@ class Limit(NamedTuple):
 REGISTRATIONS = Limit("registration", 60, timedelta(hours=1))  # by address: a class room joins together
 MAILS_TO = Limit("password mail to", 3, timedelta(hours=2))  # by e-mail address
 MAILS_FROM = Limit("password mail from", 20, timedelta(hours=2))  # by address
-PASSWORDS = Limit("password asked", 6, timedelta(minutes=15))  # by account, of who is logged in
-CODES = Limit("log-in code", 6, timedelta(minutes=15))  # by account
+PASSWORDS = Limit("password confirmed", 6, timedelta(minutes=15))  # by account, of who is logged in
+CODES = Limit("log-in code", 6, timedelta(minutes=15))  # by account: codes, and passkeys as second step
 BEGINNINGS_FROM = Limit("log-in begun from", 300, timedelta(minutes=15))  # by address: passkeys and providers
 LOGINS_TO = Limit("log-in to", 60, timedelta(hours=2))  # by user name, wrong ones from everywhere
 
@@ -91,6 +93,23 @@ def tries_forget(username: str) -> None:
 
 def _era(username: str) -> str:
     return f"log-ins of {digest_of(username)}"
+
+
+class Turns:
+    """At most ``at_once`` threads of this process do something; who waits longer than ``wait_s`` seconds is refused."""
+
+    def __init__(self, at_once: int, *, wait_s: float, message: str) -> None:
+        self.semaphore, self.wait_s, self.message = BoundedSemaphore(at_once), wait_s, message
+
+    @contextmanager
+    def take(self) -> Iterator[None]:
+        """Wait for a turn. Raises Busy, with the message, where none becomes free."""
+        if not self.semaphore.acquire(timeout=self.wait_s):
+            raise Busy(self.message)
+        try:
+            yield
+        finally:
+            self.semaphore.release()
 
 
 @contextmanager

@@ -4,11 +4,8 @@ allauth finds this module by its name. What it leaves out and is here: the nonce
 way it came, the issuer that the settings name, and that the identity at the provider is kept as a digest alone.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from hmac import compare_digest
 from secrets import token_urlsafe
-from threading import BoundedSemaphore
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -30,29 +27,28 @@ from django.db import IntegrityError, transaction
 from django.dispatch import receiver
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.utils.crypto import salted_hmac
 from django.views.decorators.http import require_GET, require_POST
 from requests import RequestException
 
 from accounts.adapters import OTHERS
-from accounts.limits import BEGINNINGS_FROM, TOO_MANY_BEGINNINGS, address_block
+from accounts.limits import BEGINNINGS_FROM, TOO_MANY_BEGINNINGS, Turns, address_block
 from accounts.models import User
+from accounts.services.credentials import keyed_digests
 from accounts.sessions import sessions_end
 from core.audit import audit_record
-from core.exceptions import Busy, NotPossible
+from core.exceptions import NotPossible
 
 SIGNED = [f"{kind}{bits}" for kind in ("RS", "PS", "ES") for bits in (256, 384, 512)] + ["EdDSA"]  # by a private key
 REQUIRED = ["iss", "sub", "aud", "exp", "iat", "nonce"]
 BROKEN = (OAuth2Error, RequestException, LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
-WAIT_S = 1.0  # for such a turn: a thread that waits answers nobody else
-AT_ONCE = 2  # questions to providers, of one web process: one that hangs takes no more threads than these
-turns = BoundedSemaphore(AT_ONCE)
+BUSY = "Many people are logging in by this provider just now. Wait half a minute, then try again."
+turns = Turns(2, wait_s=1, message=BUSY)  # a provider that hangs takes no more threads of a process than these
 ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri")
 LATE_S = 30  # of a provider's clock
 
 
-class Asking(OpenIDConnectOAuth2Adapter):
-    """Asks a provider and reads its answer; ``nonce`` is what the question held."""
+class ProviderClient(OpenIDConnectOAuth2Adapter):
+    """Sends people to a provider and reads its answer; ``nonce`` is the one that was sent."""
 
     nonce = ""
 
@@ -102,7 +98,7 @@ class Asking(OpenIDConnectOAuth2Adapter):
 
 class OpenIDConnect(OpenIDConnectProvider):
     package = "accounts"
-    oauth2_adapter_class = Asking
+    oauth2_adapter_class = ProviderClient
     supports_token_authentication = False
     pkce_enabled_default = True
 
@@ -117,11 +113,17 @@ class OpenIDConnect(OpenIDConnectProvider):
     def redirect(self, request: HttpRequest, process: str, **values: Any) -> HttpResponse:
         nonce = token_urlsafe(24)
         params = self.get_auth_params() | {"nonce": nonce}
+        if process == "connect":  # whoever sat at this browser before may be logged in at the provider still
+            params["prompt"] = "select_account"
         return super().redirect(request, process, **values, auth_params=params, nonce=nonce)
 
     def extract_uid(self, data: dict[str, Any]) -> str:
-        who = f"{data['iss']} {data['sub']}"
-        return salted_hmac("accounts.provider", who, algorithm="sha256").hexdigest()
+        """A digest under the site's key; a link made under a former key goes on under this one."""
+        digest, *former = keyed_digests("accounts.provider", f"{data['iss']} {data['sub']}")
+        links = SocialAccount.objects.filter(provider=self.sub_id)
+        if former and not links.filter(uid=digest).exists():
+            links.filter(uid__in=former).update(uid=digest)
+        return digest
 
     def extract_extra_data(self, data: dict[str, Any]) -> dict[str, Any]:
         return {}
@@ -140,21 +142,10 @@ class CallbackView(OAuth2CallbackView):
         return state, refusal
 
 
-def asking(request: HttpRequest, provider_id: str) -> Asking:
+def client_of(request: HttpRequest, provider_id: str) -> ProviderClient:
     if provider_id not in [app["provider_id"] for app in settings.SOCIALACCOUNT_PROVIDERS["openid_connect"]["APPS"]]:
         raise Http404
-    return Asking(request, provider_id)
-
-
-@contextmanager
-def turn() -> Iterator[None]:
-    """Take one of the few turns to ask a provider. Raises Busy where none becomes free."""
-    if not turns.acquire(timeout=WAIT_S):
-        raise Busy("Many people are logging in by this provider just now. Wait half a minute, then try again.")
-    try:
-        yield
-    finally:
-        turns.release()
+    return ProviderClient(request, provider_id)
 
 
 def failed(request: HttpRequest, provider: Any, error: Exception) -> HttpResponse:
@@ -169,13 +160,13 @@ def failed(request: HttpRequest, provider: Any, error: Exception) -> HttpRespons
 @require_POST
 def begin(request: HttpRequest, provider_id: str) -> HttpResponse:
     """Send the browser to the provider: to log in, or, for who is logged in and just said so again, to link."""
-    provider = asking(request, provider_id).get_provider()
+    provider = client_of(request, provider_id).get_provider()
     if request.user.is_authenticated:
         raise_if_reauthentication_required(request, app="allauth.socialaccount")
     else:
         BEGINNINGS_FROM.try_or_refuse(address_block(request), TOO_MANY_BEGINNINGS)
     try:
-        with turn():
+        with turns.take():
             return provider.redirect_from_request(request)
     except BROKEN as error:
         return failed(request, provider, error)
@@ -184,9 +175,9 @@ def begin(request: HttpRequest, provider_id: str) -> HttpResponse:
 @require_GET
 def callback(request: HttpRequest, provider_id: str) -> HttpResponse:
     """Where the provider sends the browser back to."""
-    adapter = asking(request, provider_id)
+    adapter = client_of(request, provider_id)
     try:
-        with turn():
+        with turns.take():
             return CallbackView.adapter_view(adapter)(request)
     except BROKEN as error:
         return failed(request, adapter.get_provider(), error)

@@ -48,7 +48,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from django_htmx.http import HttpResponseClientRedirect
 
 from accounts.adapters import AccountAdapter, no_passkeys, passkeys_or_refuse
-from accounts.limits import BEGINNINGS_FROM, TOO_MANY_BEGINNINGS, address_block
+from accounts.limits import BEGINNINGS_FROM, CODES, TOO_MANY_BEGINNINGS, address_block
 from accounts.models import User
 from accounts.services import credentials
 from core.exceptions import NotPossible
@@ -109,33 +109,40 @@ class KeyForm(AddWebAuthnForm):
     name = forms.CharField(max_length=credentials.LONGEST_KEY_NAME, required=False)
 
     def clean(self) -> dict[str, Any]:
-        with whole():
+        with answer_checked():
             return super().clean()
 
 
-class Whole:
-    """A form for the answer of a passkey."""
+class PasskeyAnswer:
+    """A form for the answer of a passkey; where it is known whose, wrong ones count as wrong codes do."""
+
+    user: User | None
 
     def clean_credential(self) -> Any:
-        with whole():
-            return super().clean_credential()  # type: ignore[misc]
+        if self.user:
+            CODES.try_or_refuse(str(self.user.uuid), credentials.TOO_MANY)
+        with answer_checked():
+            passkey = super().clean_credential()  # type: ignore[misc]
+        if self.user:
+            CODES.forget(str(self.user.uuid))
+        return passkey
 
 
-class KeyLogInForm(Whole, LoginWebAuthnForm):
+class KeyLogInForm(PasskeyAnswer, LoginWebAuthnForm):
     pass
 
 
-class KeyCodeForm(Whole, AuthenticateWebAuthnForm):
+class KeyCodeForm(PasskeyAnswer, AuthenticateWebAuthnForm):
     pass
 
 
-class KeyConfirmForm(Whole, ReauthenticateWebAuthnForm):
+class KeyConfirmForm(PasskeyAnswer, ReauthenticateWebAuthnForm):
     pass
 
 
 @contextmanager
-def whole() -> Iterator[None]:
-    """Refuse what no browser answers, and what reads it breaks at."""
+def answer_checked() -> Iterator[None]:
+    """Refuse an answer that no browser gives: the library fails at it with whatever it meets."""
     try:
         yield
     except (ValueError, TypeError, LookupError, AttributeError, OverflowError, InvalidSignature) as error:
@@ -169,7 +176,7 @@ def _is_free(request: HttpRequest) -> bool:
 def _owes_it(request: HttpRequest) -> bool:
     if not request.user.is_authenticated or BEFORE_ALLAUTH in request.session:
         return False
-    if any(record["method"] == "mfa" for record in get_authentication_records(request, request.user)):
+    if credentials.second_step_was_taken(request, request.user):
         return False
     return credentials.second_step_is_required(request.user)
 
@@ -189,8 +196,11 @@ class LogInCode(AuthenticateView):
 
     def get_context_data(self, **values: Any) -> dict[str, Any]:
         context = super().get_context_data(**values)
-        has_passkey = credentials.passkeys_of(self.stage.login.user).exists() and not no_passkeys(self.request)
-        return context | {"options": options(context["js_data"]["request_options"]) if has_passkey else ""}
+        user = self.stage.login.user
+        has_passkey, reason = credentials.passkeys_of(user).exists(), no_passkeys(self.request)
+        context |= {"phone": credentials.phone_of(user), "no_passkeys": reason if has_passkey else ""}
+        use_passkey = has_passkey and not reason
+        return context | {"options": options(context["js_data"]["request_options"]) if use_passkey else ""}
 
     def form_invalid(self, form: Any) -> HttpResponse:
         answer = super().form_invalid(form)

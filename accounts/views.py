@@ -113,7 +113,7 @@ class LogIn(LoginView):
             "open_projects": open_projects,
             "sends_mail": bool(settings.EMAIL_HOST),
             "providers": provider_adapter().list_providers(self.request),
-            "passkeys": not no_passkeys(self.request),
+            "no_passkeys": no_passkeys(self.request),
         }
 
 
@@ -136,6 +136,7 @@ def account(request: HttpRequest) -> HttpResponse:
     context |= {"sessions": sessions_of(person), "second_steps": second_steps(person)}
     linked = set(SocialAccount.objects.filter(user=person).values_list("provider", flat=True))
     context |= {"providers": [(one, one.sub_id in linked) for one in provider_adapter().list_providers(request)]}
+    context["former_providers"] = sorted(linked - {one.sub_id for one, _ in context["providers"]})
     return render(request, "accounts/account.html", context, status=422 if form.errors else 200)
 
 

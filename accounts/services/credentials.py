@@ -15,6 +15,7 @@ from secrets import choice, token_urlsafe
 from typing import Any
 from uuid import UUID, uuid4
 
+from allauth.account.internal.flows.login import get_authentication_records
 from allauth.mfa.app_settings import TOTP_TOLERANCE
 from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.internal.auth import (
@@ -27,6 +28,7 @@ from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Min, QuerySet
+from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
@@ -64,6 +66,11 @@ def phone_of(user: User) -> Authenticator | None:
 
 def passkeys_of(user: User) -> QuerySet[Authenticator]:
     return second_steps(user).filter(type=Type.WEBAUTHN)
+
+
+def second_step_was_taken(request: HttpRequest, user: User) -> bool:
+    """Whether the log-in of this session took a second step."""
+    return any(record["method"] == "mfa" for record in get_authentication_records(request, user))
 
 
 def second_step_is_required(user: User) -> bool:
@@ -181,10 +188,10 @@ def _use(row: Authenticator, user: User, code: str) -> bool:
             return False
         row.data |= clock
         return True
-    digest = recovery_digest(user, code)
-    if digest not in row.data["digests"]:
+    digests = [digest for digest in recovery_digests(user, code) if digest in row.data["digests"]]
+    if not digests:
         return False
-    row.data["digests"].remove(digest)
+    row.data["digests"].remove(digests[0])
     audit_record(project=None, actor=user, action="totp.recover", subject=user.uuid)
     return True
 
@@ -234,9 +241,10 @@ def code_of(text: str) -> str:
     return digits if digits.isascii() and digits.isdigit() and len(digits) == 6 else ""
 
 
-def recovery_digest(user: User, code: str) -> str:
+def recovery_digests(user: User, code: str) -> list[str]:
+    """Return what is stored of a recovery code: under the site's key, then under its former ones."""
     plain = "".join(char for char in code.casefold() if char.isalnum())
-    return salted_hmac("accounts.totp", f"{user.uuid} {plain}", algorithm="sha256").hexdigest()[:16]
+    return [digest[:16] for digest in keyed_digests("accounts.totp", f"{user.uuid} {plain}")]
 
 
 def _codes_of_the_first(user: User) -> list[str]:
@@ -245,7 +253,7 @@ def _codes_of_the_first(user: User) -> list[str]:
 
 def _recovery_codes(user: User) -> list[str]:
     codes = ["-".join("".join(choice(LETTERS) for _ in range(5)) for _ in range(3)) for _ in range(RECOVERY_CODES)]
-    data = {"digests": [recovery_digest(user, code) for code in codes]}
+    data = {"digests": [recovery_digests(user, code)[0] for code in codes]}
     paper = {"data": data, "created_at": timezone.now(), "last_used_at": None}
     Authenticator.objects.update_or_create(user=user, type=Type.RECOVERY_CODES, defaults=paper)
     return codes
@@ -270,6 +278,12 @@ def decrypt(text: str) -> str:
             "The site has another key since you set up your phone, so its codes cannot be checked."
             " Ask whoever runs the site to reset the second step."
         ) from None
+
+
+def keyed_digests(salt: str, text: str) -> list[str]:
+    """Return the digest of a text under the site's key, in hexadecimal, then under each of its former keys."""
+    keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
+    return [salted_hmac(salt, text, secret=key, algorithm="sha256").hexdigest() for key in keys]
 
 
 @lru_cache(maxsize=4)

@@ -154,7 +154,7 @@ LOGIN_TRIES_FROM = env_int("LOGIN_TRIES_FROM", 100)  # wrong ones from an addres
 TRUSTED_PROXIES = env_int("TRUSTED_PROXIES", 0, least=0)
 CACHES = {"default": {"BACKEND": "core.postgresql.cache.SharedCache", "LOCATION": "accounts_cacheentry"}}
 
-# django-allauth: accounts.adapters holds what it is told besides
+# django-allauth; what else it must know is in accounts.adapters
 ACCOUNT_ADAPTER = "accounts.adapters.AccountAdapter"
 ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*"]  # nobody signs up by its pages
@@ -163,7 +163,7 @@ ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_LOGIN_TIMEOUT = 600  # between the password and the second step
 ACCOUNT_REAUTHENTICATION_REQUIRED = True  # before a link with a provider, as before a passkey
 ACCOUNT_REAUTHENTICATION_TIMEOUT = 300  # for which who has said again who they are need not do so once more
-ACCOUNT_RATE_LIMITS = {"login": "", "reauthenticate": "", "login_failed": "6/15m/key"}  # the last: of passkeys
+ACCOUNT_RATE_LIMITS = {"login": "", "reauthenticate": "", "login_failed": ""}  # accounts.limits counts
 
 # Second step of the log-in: a passkey, a code from a phone, or one from paper
 TOTP_REQUIRED_FOR = roles_of(env_str("TOTP_REQUIRED_FOR", ""))  # who must: of annotator, participant, lead, admin

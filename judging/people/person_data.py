@@ -33,11 +33,12 @@ from judging.exceptions import NotPossibleNow
 from judging.models import Invitation
 from judging.people.services import person_forget
 
+PASSKEY_NAME = "data__name"
 OWN: dict[str, tuple[str, Sequence[str]]] = {  # table: how it names the person, and its columns
     "accounts.Membership": ("user", ["project__name", "role", "number", "status", "created_at"]),
     "accounts.BrowserSession": ("user", ["client", "began_at", "used_at"]),
     "accounts.AccessToken": ("user", ["name", "scopes", "created_at", "expires_at", "used_at"]),
-    "mfa.Authenticator": ("user", ["type", "created_at", "last_used_at"]),
+    "mfa.Authenticator": ("user", ["type", PASSKEY_NAME, "created_at", "last_used_at"]),
     "socialaccount.SocialAccount": ("user", ["provider", "date_joined", "last_login"]),
     "judging.OwnGrade": ("annotator", ["pair__uuid", "grade", "comment", "created_at"]),  # gold among others
     "judging.Flag": ("annotator", ["pair__uuid", "reason", "comment", "created_at", "withdrawn_at"]),
@@ -118,6 +119,7 @@ def all_tables(user: User) -> Iterator[Table]:
         for names_them in references(model):
             secret = SECRET | ({"data"} if model is Authenticator else set())
             columns = [field.attname for field in model._meta.concrete_fields if field.name not in secret]
+            columns += [PASSKEY_NAME] if model is Authenticator else []
             rows = model._default_manager.filter(**{names_them: user})
             yield f"{model._meta.label}.{names_them}", columns, rows
     columns = ["uuid", "project_id", "actor_id", "action", "data", "created_at"]

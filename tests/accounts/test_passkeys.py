@@ -3,11 +3,14 @@
 import json
 import os
 import random
+from io import BytesIO
 from typing import Any
 from uuid import UUID
+from zipfile import ZipFile
 
 import pytest
 from allauth.mfa.models import Authenticator
+from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 from fido2.utils import websafe_decode, websafe_encode
@@ -17,6 +20,7 @@ from accounts.models import CacheEntry, User
 from accounts.services.credentials import codes_left, passkeys_of, second_step_remove
 from core.exceptions import NotPossible
 from core.models import AuditEvent
+from judging.people.person_data import person_data
 from tests.accounts.acts import give_phone, shown_on_phone
 from tests.accounts.passkey import PRESENT, VERIFIED, Passkey, log_in_by, login_options, make, options_on, visitor
 from tests.accounts.phone import PAPER, PASSWORD, is_in, log_in
@@ -223,6 +227,36 @@ class TestLoggingIn:
     def test_nothing_shows_whether_somebody_is_known(self, passkey: Passkey, person: User) -> None:
         questions = [login_options(visitor())["publicKey"] for _ in range(2)]
         assert all(not one.get("allowCredentials") for one in questions)
+
+    def test_wrong_ones_are_counted_with_wrong_codes(self, passkey: Passkey, person: User) -> None:
+        client = visitor()
+        log_in(client)
+        url = reverse("login-code")
+        tries = [{"code": "000000"}, {"credential": '{"id": "x"}'}] * 3
+        assert [client.post(url, form).status_code for form in tries] == [422] * 6
+        assert client.post(url, {"credential": passkey.get(options_on(client.get(url)))}).status_code == 429
+        call_command("tries_reset", person.username)
+        assert client.post(url, {"credential": passkey.get(options_on(client.get(url)))}).status_code == 302
+
+    def test_the_page_asks_for_what_the_person_has(self, passkey: Passkey, person: User) -> None:
+        client = visitor()
+        log_in(client)
+        assert "authenticator app" not in client.get(reverse("login-code")).text
+        give_phone(person)
+        assert "authenticator app" in client.get(reverse("login-code")).text
+
+    def test_on_an_address_in_numbers_the_pages_say_why_it_does_not(self, passkey: Passkey) -> None:
+        client = Client(SERVER_NAME="127.0.0.1")
+        assert "Browsers make passkeys for names" in client.get(reverse("login")).text
+        log_in(client)
+        page = client.get(reverse("login-code"))
+        assert "does not work here" in page.text and not page.context["options"]
+
+    def test_the_persons_own_data_name_it(self, passkey: Passkey, person: User) -> None:
+        for own in (True, False):
+            archive = ZipFile(BytesIO(person_data(user=person, actor=None, own=own)))
+            (table,) = [archive.read(name).decode() for name in archive.namelist() if "Authenticator" in name]
+            assert "webauthn" in table and "phone" in table and "credential" not in table
 
 
 class TestRequired:

@@ -152,6 +152,32 @@ class TestLinking:
         lab.end(client, query, name="other")  # an answer of the one where the other's is waited for
         assert not is_in(client)
 
+    def test_which_account_of_the_provider_is_asked_when_linking_alone(
+        self, client: Client, linked: User, lab: Provider
+    ) -> None:
+        assert "prompt" not in lab.begin(Client())
+        log_in(client)
+        client.post(reverse("account_reauthenticate"), {"password": PASSWORD})
+        assert lab.begin(client)["prompt"] == "select_account"
+
+    def test_a_link_outlives_a_new_key_of_the_site(self, linked: User, lab: Provider, settings: Settings) -> None:
+        settings.SECRET_KEY_FALLBACKS, settings.SECRET_KEY = [settings.SECRET_KEY], "another" * 10
+        lab.log_in(client := Client())
+        assert is_in(client)
+        settings.SECRET_KEY_FALLBACKS = []
+        lab.log_in(client := Client())
+        assert is_in(client)
+
+    def test_one_that_the_site_uses_no_longer_is_listed_and_can_be_unlinked(
+        self, client: Client, linked: User, settings: Settings
+    ) -> None:
+        settings.SOCIALACCOUNT_PROVIDERS = providers()
+        log_in(client)
+        assert "uses it no longer" in client.get(reverse("account")).text
+        client.post(reverse("account_reauthenticate"), {"password": PASSWORD})
+        assert client.post(reverse("provider-unlink", args=["lab"])).status_code == 302
+        assert not SocialAccount.objects.exists()
+
 
 class TestSecondStep:
     def test_follows_a_provider_too(self, client: Client, linked: User, lab: Provider) -> None:
@@ -350,8 +376,8 @@ class TestUnavailable:
     def test_one_that_hangs_takes_two_threads_and_no_more(
         self, client: Client, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(provider, "WAIT_S", 0.01)
-        with provider.turn(), provider.turn():
+        monkeypatch.setattr(provider.turns, "wait_s", 0.01)
+        with provider.turns.take(), provider.turns.take():
             answer = client.post("/login/by/lab/")
             assert answer.status_code == 503 and "Wait half a minute" in answer.text
         assert client.post("/login/by/lab/").status_code == 302

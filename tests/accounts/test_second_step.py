@@ -7,6 +7,7 @@ from unittest.mock import Mock
 
 import pytest
 from allauth.mfa.models import Authenticator
+from allauth.mfa.stages import AuthenticateStage
 from django.core.management import CommandError, call_command
 from django.http import HttpResponse
 from django.test import Client
@@ -31,7 +32,7 @@ from core.exceptions import NotPossible
 from core.models import AuditEvent
 from tests.accounts.acts import give_phone, shown_on_phone
 from tests.accounts.phone import PAPER as CODE
-from tests.accounts.phone import code_at
+from tests.accounts.phone import code_at, is_in
 from tests.factories import MembershipFactory, lead
 from tests.judging.api.acts import bearer
 
@@ -156,6 +157,27 @@ class TestLoggingIn:
         answer = client.post(reverse("login-code"), {"code": shown_on_phone(person)})
         assert answer.headers["Location"] == reverse("tokens")
         assert not owes(client)
+
+    def test_one_set_up_after_the_password_was_checked_is_taken_too(
+        self, client: Client, person: User, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Whoever knew the password alone would keep a session that the set-up could not see yet."""
+        handle = AuthenticateStage.handle
+        monkeypatch.setattr(AuthenticateStage, "handle", lambda stage: (handle(stage), give_phone(person))[0])
+        assert log_in(client).headers["Location"] == reverse("login")
+        assert "second step since a moment ago" in client.get(reverse("login")).text
+        assert not is_in(client)
+        monkeypatch.undo()
+        assert log_in(client).headers["Location"] == reverse("login-code")
+
+    def test_a_recovery_code_outlives_a_new_key_of_the_site(
+        self, person: User, paper: list[str], settings: Settings
+    ) -> None:
+        settings.SECRET_KEY_FALLBACKS, settings.SECRET_KEY = [settings.SECRET_KEY], "another" * 10
+        second_step_check(user=person, code=paper[0])
+        with pytest.raises(NotPossible):
+            second_step_check(user=person, code=paper[0])
+        assert codes_left(person) == 9
 
     def test_a_code_works_once_be_it_from_a_phone_or_from_paper(self, person: User, paper: list[str]) -> None:
         for code in (shown_on_phone(person), paper[0].upper()):
