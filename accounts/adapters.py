@@ -185,7 +185,7 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
 
 
 def refused(request: HttpRequest, words: str, page: str, *, reason: str = "") -> ImmediateHttpResponse:
-    """An exception that ends the request at this page, where ``words`` are said; ``reason`` is for the log."""
+    """Return an exception that ends the request at this page, which shows ``words``; ``reason`` is for the log."""
     logger.warning("refused: %s%s", words, f" ({reason})" if reason else "")
     messages.error(request, words)
     return ImmediateHttpResponse(redirect(page))

@@ -159,7 +159,7 @@ def failed(request: HttpRequest, provider: Any, error: Exception) -> HttpRespons
 
 @require_POST
 def begin(request: HttpRequest, provider_id: str) -> HttpResponse:
-    """Send the browser to the provider: to log in, or, for who is logged in and just said so again, to link."""
+    """Send the browser to the provider: to log in, or, for who is logged in and has just confirmed it, to link."""
     provider = client_of(request, provider_id).get_provider()
     if request.user.is_authenticated:
         raise_if_reauthentication_required(request, app="allauth.socialaccount")

@@ -221,7 +221,7 @@ class PasskeyLogIn(LoginWebAuthnView):
         return JsonResponse(dict(webauthn.begin_authentication()))
 
     def _redirect_to_pending_stage(self, request: HttpRequest, stage: Any) -> None:
-        """Forget a log-in that waits for its second step, and the question it asked of a passkey."""
+        """Forget a log-in that waits for its second step, and the challenge that it sent to a passkey."""
         clear_login(request)
         webauthn.clear_state()
 

@@ -94,7 +94,7 @@ def upload_urls(
     @post_only(page)
     def import_discard(request: HttpRequest, import_uuid: UUID) -> HttpResponse:
         kind.discard(row=own(request, import_uuid), actor=cast(User, request.user))
-        messages.success(request, "The file was thrown away; nothing was imported.")
+        messages.success(request, "The file was discarded; nothing was imported.")
         return redirect(back)
 
     @staff_page

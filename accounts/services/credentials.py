@@ -183,10 +183,11 @@ def second_step_check(*, user: User, code: str) -> Authenticator:
 def _use(row: Authenticator, user: User, code: str) -> bool:
     """Whether the code is of this phone or paper; it is used up in ``row.data``, which is locked and not saved yet."""
     if row.type == Type.TOTP:
-        clock = _clock_at(decrypt(row.data["secret"]), code, row.data["drift"])
+        secret = decrypt(row.data["secret"])
+        clock = _clock_at(secret, code, row.data["drift"])
         if clock is None or clock["counter"] <= row.data["counter"]:
             return False
-        row.data |= clock
+        row.data |= clock | {"secret": encrypt(secret)}  # under the key of now
         return True
     digests = [digest for digest in recovery_digests(user, code) if digest in row.data["digests"]]
     if not digests:

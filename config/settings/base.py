@@ -162,7 +162,7 @@ ACCOUNT_USER_MODEL_EMAIL_FIELD = None  # addresses are in Identity alone
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_LOGIN_TIMEOUT = 600  # between the password and the second step
 ACCOUNT_REAUTHENTICATION_REQUIRED = True  # before a link with a provider, as before a passkey
-ACCOUNT_REAUTHENTICATION_TIMEOUT = 300  # for which who has said again who they are need not do so once more
+ACCOUNT_REAUTHENTICATION_TIMEOUT = 300  # for which a confirmation by password or passkey lasts
 ACCOUNT_RATE_LIMITS = {"login": "", "reauthenticate": "", "login_failed": ""}  # accounts.limits counts
 
 # Second step of the log-in: a passkey, a code from a phone, or one from paper

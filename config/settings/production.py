@@ -4,7 +4,7 @@ import os
 
 from django.core.exceptions import ImproperlyConfigured
 
-from core.env import env_address, env_bool, env_secret
+from core.env import env_address, env_bool, env_secret, env_str
 
 from .base import *  # noqa: F403
 from .base import ALLOWED_HOSTS
@@ -15,6 +15,7 @@ for _name in ("DATABASE_URL", "BROKER_URL", "ALLOWED_HOSTS"):
 
 SITE_URL = env_address("SITE_URL", f"https://{ALLOWED_HOSTS[0].lstrip('.')}").rstrip("/")
 SECRET_KEY = env_secret("SECRET_KEY")
+SECRET_KEY_FALLBACKS = env_str("SECRET_KEY_FALLBACKS", "").split()  # former keys: read with, never written with
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True
 SECURE_SSL_REDIRECT = env_bool("SECURE_SSL_REDIRECT", True)
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")

@@ -146,7 +146,7 @@ def pool_discard(request: MemberRequest, pooling: Pooling) -> HttpResponse:
     except NotPossible as error:
         messages.error(request, str(error))
         return redirect("pools:pool", pooling.uuid)
-    messages.success(request, "The plan was thrown away; nothing was opened.")
+    messages.success(request, "The plan was discarded; nothing was opened.")
     return redirect("pools:pools", pooling.project.uuid)
 
 

@@ -140,9 +140,11 @@ class TestSettingUp:
     ) -> None:
         settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
         settings.SECRET_KEY = "another" * 10
-        assert second_step_check(user=person, code=shown_on_phone(person)).type == "totp"
         code = shown_on_phone(person)
+        assert second_step_check(user=person, code=code).type == "totp"
         settings.SECRET_KEY_FALLBACKS = []
+        assert second_step_check(user=person, code=shown_on_phone(person)).type == "totp", "encrypted anew when used"
+        settings.SECRET_KEY = "a third" * 10
         with pytest.raises(NotPossible, match="another key"):
             second_step_check(user=person, code=code)
 

@@ -211,7 +211,7 @@ def test_what_a_plan_says_until_it_is_discarded(page: Page, collection: Growing,
     pooling = collection.plan(collection.rows("one", [3]))
     text = browser.post(url("pool-discard", pooling), follow=True).content.decode()
     assert "nothing was opened" in text and url("pool", pooling) not in text
-    assert "thrown away" in page("pool", pooling)
+    assert "discarded" in page("pool", pooling)
     answer = browser.post(url("pool-open", pooling))
     assert (answer.status_code, "no plan to open" in answer.content.decode()) == (409, True)
 
