@@ -203,7 +203,7 @@ def no_passkeys(request: HttpRequest) -> str:
         return "Browsers make passkeys only for sites whose address begins with https://, or for localhost."
     return (
         "Browsers make passkeys for names, not for numbers: open this site by its name"
-        f" (on this machine http://localhost:{request.get_port()}) to make one."
+        f" (on this machine http://localhost:{request.get_port()})."
     )
 
 

@@ -24,10 +24,12 @@ from judging.models import Release
 from judging.releases import files
 from judging.releases.selectors import scope_of
 from moment_retrieval import checkpoints
+from moment_retrieval.baselines import BASELINES
 from moment_retrieval.features import FeatureWriter
 from tests.contract import collect
 from tests.judging.scenario import HandMade
 from tests.judging.views.endpoints import ENDPOINTS, Site
+from tests.moment_retrieval.baselines.small import model_of
 
 HERE = Path(__file__).parent
 NO_TABLE = {"judging:release-changes-csv"}  # two releases that differ are in tests/judging/releases alone
@@ -130,7 +132,10 @@ def test_checkpoints_and_features_keep_their_keys(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "features.h5") as file:
         dataset = file["a"]
         features = {"attributes": sorted(file.attrs), "a": [str(dataset.dtype), dataset.ndim, sorted(dataset.attrs)]}
-    layout = {"files": sorted(folder), "meta": collect.layout(meta), "groups": sorted(meta["groups"][0])}
+    weights = {
+        baseline: {name: value.dim() for name, value in model_of(baseline).state_dict().items()} for baseline in BASELINES
+    }
+    layout = {"weights": weights, "files": sorted(folder), "meta": collect.layout(meta), "groups": sorted(meta["groups"][0])}
     check("checkpoint", {"checkpoint": layout, "features": features})
 
 
