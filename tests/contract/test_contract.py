@@ -132,10 +132,10 @@ def test_checkpoints_and_features_keep_their_keys(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "features.h5") as file:
         dataset = file["a"]
         features = {"attributes": sorted(file.attrs), "a": [str(dataset.dtype), dataset.ndim, sorted(dataset.attrs)]}
-    weights = {
-        baseline: {name: value.dim() for name, value in model_of(baseline).state_dict().items()} for baseline in BASELINES
-    }
-    layout = {"weights": weights, "files": sorted(folder), "meta": collect.layout(meta), "groups": sorted(meta["groups"][0])}
+    models = {baseline: model_of(baseline).state_dict() for baseline in BASELINES}
+    weights = {baseline: {name: value.dim() for name, value in model.items()} for baseline, model in models.items()}
+    layout = {"files": sorted(folder), "meta": collect.layout(meta), "groups": sorted(meta["groups"][0])}
+    layout["weights"] = weights
     check("checkpoint", {"checkpoint": layout, "features": features})
 
 
