@@ -10,7 +10,7 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
-ADDRESS = sys.argv[1] if len(sys.argv) > 1 else "http://127.0.0.1:8000"
+ADDRESS = sys.argv[1] if len(sys.argv) > 1 else "http://localhost:8000"
 FOLDER = Path(sys.argv[2]) if len(sys.argv) > 2 else Path(__file__).parent / "pictures"
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = [
