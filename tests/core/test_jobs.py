@@ -185,3 +185,12 @@ def test_one_sweep_that_fails_keeps_none_back(kind: JobKind[Job]) -> None:
         sweep_all(now=timezone.now())
     assert len(called) == 1
     assert [str(error) for error in failed.value.exceptions] == ["no disk"]
+
+
+def test_progress_is_written_once_a_second_and_when_another_step_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    progress, rows = jobs.Progress(Mock(), Mock(), None), []
+    monkeypatch.setattr(progress, "write", lambda *row: rows.append(row))
+    for now, row in enumerate([("read", 1, 9), ("read", 2, 9), ("read", 3, 9), ("score", 3, 9), ("score", 9, 9)]):
+        monkeypatch.setattr(jobs, "monotonic", lambda now=now: 100 + now / 2)
+        progress.report(*row)
+    assert rows == [("read", 1, 9), ("read", 3, 9), ("score", 3, 9), ("score", 9, 9)]
