@@ -10,6 +10,7 @@ from django.template.loader import get_template
 from django.urls import reverse
 
 from core import clock
+from core.sql import sql_rows
 from judging.work.selectors import assignments
 
 logger = logging.getLogger(__name__)
@@ -34,11 +35,17 @@ def warm_up() -> None:
             get_template(str(path.relative_to(settings.BASE_DIR / "templates")))
     pool = settings.DATABASES["default"]["OPTIONS"].get("pool")
     try:
-        for _ in range(pool["max_size"] if pool else 0):  # the pool hands out what lay idle longest
+        for _ in range(pool["max_size"] if pool and tables_are_known() else 0):  # it hands out what lay idle longest
             statements_plan()
             connection.close()  # back into the pool
     except DatabaseError as error:
         logger.warning("statements of judging are not planned ahead: %s", error)
+
+
+def tables_are_known() -> bool:
+    """Whether PostgreSQL has looked at the table of judgments: a plan for empty tables would be kept, and is slow when
+    they fill."""
+    return bool(sql_rows("SELECT reltuples > 0 FROM pg_class WHERE oid = 'judging_judgment'::regclass", {})[0][0])
 
 
 def statements_plan() -> None:
