@@ -55,5 +55,10 @@ class Invitation(models.Model):
             models.CheckConstraint(condition=Q(expires_at__gt=F("created_at")), name="invitation_lasts"),
         ]
 
+    @property
+    def short_name(self) -> str:
+        """Tells open invitations apart that are for nobody by name."""
+        return f"no. {self.uuid.hex[:6]}"
+
     def is_open_at(self, now: datetime) -> bool:
         return self.accepted_at is None and self.revoked_at is None and now < self.expires_at

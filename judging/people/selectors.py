@@ -10,7 +10,9 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from accounts.models import Identity, Membership, Project
+from core.sql import sql_named
 from judging.models import ExamAttempt, ExamGrade, Flag, GoldGrade, Invitation, Judgment, JudgmentDay, ScreeningAttempt
+from judging.work.selectors.assignments import work_waits
 
 ANNOTATOR = Membership.Role.ANNOTATOR
 
@@ -79,6 +81,61 @@ def status_counts(project: Project) -> list[tuple[str, int]]:
     rows = project.memberships.filter(role=ANNOTATOR).order_by().values_list("status").annotate(n=Count("pk"))
     counts = dict(rows)
     return [(status, counts[status]) for status in Membership.Status.values if status in counts]
+
+
+JUDGES_OF_A_PAIR = 4  # two a round, nobody twice (TVR-Ranking, section 3.2)
+# A subselect of CASE runs only where its branch is taken: pairs are counted only where nobody can go on.
+SHORTAGE = """
+WITH people AS MATERIALIZED (
+    SELECT member.user_id, member.status FROM accounts_membership member
+    JOIN accounts_user person ON person.id = member.user_id AND person.is_active
+    WHERE member.project_id = %(project)s AND member.status IN ('candidate', 'training', 'exam', 'qualified')),
+waiting AS (
+    SELECT batch.id, batch.round, batch.free_slots FROM judging_batch batch
+    WHERE batch.project_id = %(project)s AND batch.state = 'open' AND NOT batch.is_paused AND batch.free_slots > 0),
+state AS MATERIALIZED (
+    SELECT EXISTS (SELECT 1 FROM waiting CROSS JOIN people WHERE people.status = 'qualified' AND NOT EXISTS (
+        SELECT 1 FROM judging_assignment own
+        WHERE own.batch_id = waiting.id AND own.annotator_id = people.user_id)) AS goes_on)
+SELECT (SELECT count(*) FROM people WHERE status = 'qualified') AS qualified,
+    (SELECT count(*) FROM people WHERE status <> 'qualified') AS on_the_way,
+    CASE WHEN goes_on THEN 0 ELSE (SELECT count(*) FROM waiting JOIN judging_pair pair ON pair.batch_id = waiting.id
+        AND pair.state = CASE waiting.round WHEN 1 THEN 'open' ELSE 'escalated' END) END AS pairs,
+    CASE WHEN goes_on THEN 0 ELSE (SELECT coalesce(max(free_slots), 0) FROM waiting) END AS slots,
+    EXISTS (SELECT 1 FROM judging_batch WHERE project_id = %(project)s AND state = 'open')
+    OR (NOT EXISTS (SELECT 1 FROM judging_batch WHERE project_id = %(project)s)
+        AND EXISTS (SELECT 1 FROM annotation_query WHERE project_id = %(project)s AND NOT is_placeholder)) AS is_judging
+FROM state"""
+
+
+@dataclass(frozen=True)
+class Shortage:
+    """Too few annotators: at least so many ``annotators`` more are needed.
+
+    Attributes:
+        pairs: how many wait for somebody who has not seen them, while nobody qualified can judge any pair;
+            0: judging goes on, but the second round of a pair may find nobody.
+    """
+
+    annotators: int
+    pairs: int
+    qualified: int
+    on_the_way: int  # in training or an exam
+
+
+def shortage_of(project: Project) -> Shortage | None:
+    """Return how many annotators a project lacks; None where there are enough, or nothing is to be judged."""
+    [row] = sql_named(SHORTAGE, {"project": project.pk})
+    if row.pairs and not _someone_can_return(project):
+        return Shortage(row.slots, row.pairs, row.qualified, row.on_the_way)
+    missing = JUDGES_OF_A_PAIR - row.qualified - row.on_the_way
+    return Shortage(missing, 0, row.qualified, row.on_the_way) if row.is_judging and missing > 0 else None
+
+
+def _someone_can_return(project: Project) -> bool:
+    """Whether a qualified annotator whose time ran out may go on with pairs of that batch."""
+    members = project.memberships.filter(status=Membership.Status.QUALIFIED, user__is_active=True)
+    return any(work_waits(project_id=project.pk, annotator_id=user) for user in members.values_list("user", flat=True))
 
 
 def staff_of(project: Project) -> QuerySet[Membership]:

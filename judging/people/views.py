@@ -27,7 +27,15 @@ from judging.models import Invitation
 from judging.people import services
 from judging.people.forms import InviteForm, JoinForm, StatusForm
 from judging.people.person_data import person_data
-from judging.people.selectors import Person, actor_names, invitations_unused, people_of, staff_of, status_counts
+from judging.people.selectors import (
+    Person,
+    actor_names,
+    invitations_unused,
+    people_of,
+    shortage_of,
+    staff_of,
+    status_counts,
+)
 
 BACKEND = "accounts.sessions.AccountBackend"
 Accept = Callable[..., Membership]  # of ``person``
@@ -131,7 +139,14 @@ def people(request: MemberRequest, project: Project) -> HttpResponse:
 
 
 def _people(
-    request: HttpRequest, project: Project, form: InviteForm, *, link: str = "", error: str = "", status: int = 200
+    request: HttpRequest,
+    project: Project,
+    form: InviteForm,
+    *,
+    link: str = "",
+    invited: Invitation | None = None,
+    error: str = "",
+    status: int = 200,
 ) -> HttpResponse:
     status_text = request.GET.get("status", "")
     counts = status_counts(project)
@@ -146,7 +161,9 @@ def _people(
         "join_link": request.build_absolute_uri(reverse("judging:join", args=[project.uuid])),
         "form": form,
         "link": request.build_absolute_uri(link) if link else "",
+        "link_title": f"The link of the invitation {invited.short_name}" if invited else "",
         "error": error,
+        "shortage": shortage_of(project),
     }
     return render(request, "judging/people/people.html", context, status=status)
 
@@ -158,11 +175,11 @@ def invitation_create(request: MemberRequest, project: Project) -> HttpResponse:
     if not form.is_valid():
         return _people(request, project, form, error=form.first_error(), status=422)
     try:
-        _, link = services.invitation_create(project=project, actor=request.user, **form.cleaned_data)
+        invited, link = services.invitation_create(project=project, actor=request.user, **form.cleaned_data)
     except NotPossible as refused:
         return _people(request, project, form, error=str(refused), status=409)
     if link:
-        return _people(request, project, InviteForm(), link=link)
+        return _people(request, project, InviteForm(), link=link, invited=invited)
     messages.success(request, "The invitation is being sent.")
     return redirect("judging:people", project.uuid)
 
@@ -187,7 +204,7 @@ def invitation_renew(request: MemberRequest, invitation: Invitation) -> HttpResp
     mail = request.POST.get("way") == "mail"
     link = services.invitation_renew(invitation=invitation, actor=request.user, mail=mail)
     if link:
-        return _people(request, invitation.project, InviteForm(), link=link)
+        return _people(request, invitation.project, InviteForm(), link=link, invited=invitation)
     messages.success(request, "The invitation is being sent again; the link before it opens nothing any more.")
     return redirect("judging:people", invitation.project.uuid)
 

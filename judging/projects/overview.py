@@ -16,6 +16,7 @@ from core.models import Job
 from core.sql import sql_named
 from judging.models import Assignment, Batch, JudgmentDay, Pair, Policy, Tally
 from judging.pay.rules import TVR_RANKING
+from judging.people.selectors import shortage_of
 from judging.projects.rules import PACE_DAYS, Left, finish, pace
 from judging.review.selectors import review_queue
 from judging.work.selectors.flags import flags_waiting
@@ -91,6 +92,7 @@ def overview(project: Project, policy: Policy, *, now: datetime) -> dict[str, An
         **small._asdict(),
         "failed": list(failed.values_list("title", "error")),
         "running": [(job.title, job.done, job.total, job.percent) for job in running],
+        "shortage": shortage_of(project),
         "finish": finish(work_left, per_day=pace({d: n for d, n in worked.items() if n}, today=today), today=today),
     }
     return {**shown, "digest": sha256(json.dumps(shown, default=str).encode()).hexdigest()[:16]}

@@ -31,6 +31,7 @@ from judging.people.selectors import actor_names
 from judging.projects import overview as projects_overview
 from judging.projects import selectors, services
 from judging.projects.charts import day_chart
+from judging.projects.checklist import checklist_of
 from judging.projects.forms import ProjectForm, QuerySetChangeForm, QuerySetForm, SimilarityForm
 from judging.projects.services import project_create, project_name_free
 from judging.review.selectors import job_failed, job_running, queries_unfrozen, review_may_be_undone
@@ -48,8 +49,9 @@ def overview(request: MemberRequest, project: Project) -> HttpResponse:
     if request.htmx and request.GET.get("seen") == progress["digest"]:
         return HttpResponse(status=204)
     context = {"found": progress, "chart": day_chart(progress["days"], progress["finish"].per_day), "policy": policy}
-    part = "#state" if request.htmx else ""
-    return render(request, f"judging/projects/overview.html{part}", context)
+    if request.htmx:
+        return render(request, "judging/projects/overview.html#state", context)
+    return render(request, "judging/projects/overview.html", {**context, "checklist": checklist_of(project)})
 
 
 @project_page(STAFF)

@@ -19,6 +19,7 @@ from core.refusals import refusal_log
 from judging.exceptions import JudgingError
 from judging.guidelines.selectors import policy_in_force
 from judging.models import Batch, BatchReview, Pair
+from judging.people.selectors import shortage_of
 from judging.projects.charts import bars_of, grid
 from judging.review import selectors, services
 from judging.review.selectors import accept_preview, last_reviews, queue_behind, rows_of
@@ -106,6 +107,7 @@ def review_queue(request: MemberRequest, project: Project) -> HttpResponse:
         "waiting": queue.count(),
         "policy": policy_in_force(project.pk),
         "decided": last_reviews(project, request.user, LAST_SHOWN)[::-1],
+        "shortage": shortage_of(project),
     }
     return _render(request, "judging/review/queue.html", context)
 

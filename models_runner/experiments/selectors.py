@@ -1,7 +1,9 @@
 """Experiments as pages and programs see them."""
 
+import math
 import statistics
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 from uuid import UUID
 
@@ -14,7 +16,10 @@ from accounts.access import grant
 from accounts.models import Membership, Project
 from annotation.models import Query
 from core.observability.metrics import Rows, gauges
+from judging.projects.checklist import Step
+from models_runner.experiments.settings import STEP_S, options_of
 from models_runner.models import Experiment, Run, Training
+from moment_retrieval.settings import RELEASED
 
 SOURCE_SPLIT = "caption__moment__video__source_split"  # of a query
 ORDER = ("running", "cancelling", "waiting", "failed", "cancelled", "done")  # of what an experiment is said to be
@@ -65,6 +70,48 @@ def state_of(trainings: list[Training]) -> str:
     return min((training.state for training in trainings), key=ORDER.index)
 
 
+@dataclass(frozen=True)
+class Expectation:
+    """What a training is going to be, before it is started; it may end earlier, as ``patience_epochs`` tell."""
+
+    baseline: str
+    epochs: int
+    steps: int  # at the most
+    samples: int  # of an epoch
+    batch: int
+    hidden: int
+    patience_epochs: float
+    step_s: float
+    is_measured: bool  # step_s is of a training on this site
+
+    @property
+    def minutes(self) -> int:
+        return max(1, math.ceil(self.steps * self.step_s / 60))
+
+
+def expectation_of(project: Project, *, baseline: str, top_n: int, preset: str) -> Expectation:
+    """Return what a preset means for a model: epochs, sizes, steps, and how long they take at the most."""
+    options = options_of(baseline, top_n, preset, {})
+    samples = project.queries.filter(split=Query.Split.TRAIN).count() * top_n
+    steps = options["epochs"] * math.ceil(samples / options["batch"])
+    hidden = options["sizes"].get("hidden", RELEASED[baseline].config.hidden)
+    same = {"experiment__baseline": baseline, "experiment__options__batch": options["batch"]}
+    same |= {"experiment__options__sizes": options["sizes"], "state": Training.State.DONE}
+    last = Training.objects.filter(seconds_per_step__isnull=False, **same).order_by("-ended_at").first()
+    step_s = float(last.seconds_per_step) if last and last.seconds_per_step else STEP_S[preset][baseline]
+    return Expectation(
+        baseline=Experiment.Baseline(baseline).label,
+        epochs=options["epochs"],
+        steps=steps,
+        samples=samples,
+        batch=options["batch"],
+        hidden=hidden,
+        patience_epochs=options["patience"] / options["evaluations_per_epoch"],
+        step_s=step_s,
+        is_measured=last is not None,
+    )
+
+
 def ahead_of(training: Training) -> int:
     """How many trainings are at work or wait before it, on all devices."""
     if training.state != Training.State.WAITING:
@@ -87,6 +134,13 @@ def runs_of(experiment: Experiment) -> list[Run]:
 def queries_by_source_split(project: Project) -> QuerySet[Query]:
     """Queries whose own video is known to have come from a split, which ``SOURCE_SPLIT`` leads to."""
     return project.queries.filter(caption__isnull=False).exclude(**{SOURCE_SPLIT: ""})
+
+
+def training_step(project: Project) -> Step:
+    """Return the step of the project's checklist: a first trained baseline."""
+    n_done = Training.objects.filter(experiment__project=project, state=Training.State.DONE).count()
+    facts = f"{n_done:,} trained baseline{'' if n_done == 1 else 's'}"
+    return Step("Train", bool(n_done), facts, "Start a benchmark run", "models_runner:experiments", is_optional=True)
 
 
 def training_figures(rows: Rows) -> Iterator[Metric]:

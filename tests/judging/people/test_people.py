@@ -245,3 +245,16 @@ class TestNamesAreNowhereElse:
             assert "<span>annotator 12</span>" in text
             assert [word for word in (*self.SECRETS, "outsider") if word in text] == []
             assert (chief.username in text) is (person == chief) and "the system" in text
+
+
+def test_two_open_invitations_for_nobody_by_name_are_told_apart(
+    chief: User, member: Membership, client: Client
+) -> None:
+    project = member.project
+    address = reverse("judging:invitation-create", args=[project.uuid])
+    answers = [body(client.post(address, {"role": "annotator", "days": "7"})) for _ in range(2)]
+    names = [invitation.short_name for invitation in Invitation.objects.order_by("pk")]
+    assert len(set(names)) == 2
+    for answer, name in zip(answers, names, strict=True):
+        assert f"The link of the invitation {name}" in answer
+    assert all(f'<span class="hint">{name}</span>' in answers[1] for name in names)

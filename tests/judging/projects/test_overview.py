@@ -160,5 +160,5 @@ class TestRenewal:
             judge_round(batch, [number % 5, 4], [number % 5, 4])
             CandidateFactory(query=batch.query, rank=21)
         lead_client.get(url("overview", project))
-        with django_assert_num_queries(8):
+        with django_assert_num_queries(9):
             lead_client.get(url("overview", project), headers=HTMX)

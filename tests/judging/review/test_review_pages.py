@@ -96,7 +96,7 @@ class TestQueue:
             with triggers_asleep():
                 JudgmentFactory(assignment__batch=batch)
         lead_client.get(url("review-queue", project))  # the session learns of the project
-        with django_assert_num_queries(14):
+        with django_assert_num_queries(15):
             lead_client.get(url("review-queue", project))
 
 
