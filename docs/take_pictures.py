@@ -95,8 +95,6 @@ def staff(browser: Browser) -> None:
         take(page, label.lower())
     page.click("header nav >> text=Figures")
     page.click("main >> text=Case studies")
-    page.get_by_label("with simulated annotators").check()
-    page.click("main form button")
     page.wait_for_load_state()
     take(page, "figure")
     page.click("header nav >> text=Queries")

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from django.core.paginator import Page, Paginator
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
 from django.http import QueryDict
 
 from accounts.models import Project
@@ -15,7 +15,7 @@ from annotation.statistics.selectors import span_figures
 from core.sql import sql_rows
 from core.texts import uuid_or_none
 from judging.figures.rules import Relevances, relevances_by
-from judging.models import Batch, BatchReview, Judgment, Pair
+from judging.models import Batch, BatchReview, Judgment, JudgmentDay, Pair
 from judging.quality.rules.agreement import Weights
 from judging.review.selectors import annotator_numbers
 
@@ -83,7 +83,16 @@ class FigureFilters:
 
     @property
     def simulated(self) -> bool:
-        return "simulated" in self.parameters or not self.may_leave_out_simulated
+        """Whether grades of programs are drawn, too: unless people's alone are requested."""
+        return not ("people" in self.parameters and self.may_leave_out_simulated)
+
+    @cached_property
+    def simulated_judgments(self) -> tuple[int, int]:
+        """How many judgments of the project are simulated, of how many."""
+        sums = JudgmentDay.objects.filter(project=self.project).aggregate(
+            simulated=Sum("simulated", default=0), judgments=Sum("judgments", default=0)
+        )
+        return sums["simulated"], sums["judgments"]
 
     @cached_property
     def has_pilots(self) -> bool:

@@ -33,6 +33,7 @@ class Figure:
     name: str
     label: str
     title: str
+    line: str
     about: str
     draw: Callable[[FigureFilters], charts.DrawnFigure]
     paper: str = ""
@@ -65,8 +66,9 @@ DRAWING_POLICY = "default-src 'none'; script-src 'none'; style-src 'unsafe-inlin
 
 @project_page(STAFF)
 def figures(request: MemberRequest, project: Project) -> HttpResponse:
-    """All figures in words."""
-    return render(request, "judging/figures/figures.html", {"figures": figures_for(request.membership)})
+    """All figures, each drawn small; the page has each one sent when it is scrolled to."""
+    context = {"figures": figures_for(request.membership), "filters": FigureFilters(project, request.GET)}
+    return render(request, "judging/figures/figures.html", context)
 
 
 @project_page(STAFF)
@@ -77,7 +79,8 @@ def figure(request: MemberRequest, project: Project, name: str) -> HttpResponse:
         **{"splits": Query.Split.values, "weights": list(Weights), "query": request.GET.urlencode()},
         **drawing.more,
     }
-    return render(request, "judging/figures/figure.html", context)
+    template = "_small" if request.htmx and "small" in request.GET else "figure"
+    return render(request, f"judging/figures/{template}.html", context)
 
 
 @project_page(STAFF)

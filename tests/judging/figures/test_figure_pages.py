@@ -131,17 +131,30 @@ def test_kappa_under_the_weights_chosen_and_no_other_figure(lead_client: Client,
 
 
 def test_programs_can_be_left_out_only_where_people_judge_too(lead_client: Client, project: Project) -> None:
-    assert "with simulated annotators" not in get(lead_client, project, "rank").content.decode()
+    assert "people’s grades alone" not in get(lead_client, project, "rank").text
     person = factories.annotator(project, is_simulated=True)
     assignment = factories.AssignmentFactory(
         batch=factories.BatchFactory(query__project=project, pairs=1), annotator=person
     )
     factories.JudgmentFactory(assignment=assignment, source="simulated")
     assignment.batch.pairs.update(state="settled", relevance=0)
-    page = get(lead_client, project, "rank").content.decode()
-    assert "with simulated annotators" in page
-    assert "3 settled pairs" in page
-    assert "4 settled pairs" in get(lead_client, project, "rank", simulated="on").content.decode()
+    page = get(lead_client, project, "rank").text
+    assert "people’s grades alone" in page and "4 settled pairs" in page
+    assert "judgments are simulated" in page and "They are drawn" in page
+    page = get(lead_client, project, "rank", people="on").text
+    assert "3 settled pairs" in page and "They are left out" in page
+
+
+def test_the_gallery_draws_each_figure_small_and_says_in_a_line_what_it_asks(
+    lead_client: Client, project: Project
+) -> None:
+    page = lead_client.get(reverse("judging:figures", args=[project.uuid])).text
+    for figure in FIGURES:
+        assert figure.title in page and figure.line.replace("'", "&#x27;") in page
+        address = reverse("judging:figure", args=[project.uuid, figure.name])
+        assert f'hx-get="{address}?small"' in page
+        small = lead_client.get(address, {"small": ""}, headers={"HX-Request": "true"}).text
+        assert "<html" not in small and ("<svg" in small or figure.empty in small)
 
 
 def test_a_text_that_looks_like_a_formula_is_none_in_a_file(lead_client: Client, project: Project) -> None:
