@@ -150,11 +150,11 @@ class ExperimentForm(forms.Form):
     precision = _as_preset(("float32", "bfloat16", "float16"), "16 bits are faster on a GPU. Released: float32.")
     end_offset_s = Ends(
         label="Ends",
-        choices=[("", "as released"), ("0", "corrected"), ("1.5", "1.5 s late")],
+        choices=[("", "as the preset"), ("0", "corrected"), ("1.5", "1.5 s late")],
         coerce=float,
         empty_value=None,
         required=False,
-        help_text="XML and CONQUER were released 1.5 s late; ReLoCLNet was not.",
+        help_text="XML and CONQUER were released with ends 1.5 s late, ReLoCLNet was not. Small: corrected.",
     )
     endpoints = _yes_no(
         label="Where a clip lies (TEF)",

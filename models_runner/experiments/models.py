@@ -9,7 +9,7 @@ from django.db.models import F, Q
 from accounts.models import Project
 from judging.models import Release
 from models_runner.leaderboard.models import Run
-from moment_retrieval.settings import EPOCHS
+from moment_retrieval.settings import EPOCHS, PATIENCE
 
 MOST_SEEDS = 20
 
@@ -164,7 +164,19 @@ class Training(models.Model):
 
     @property
     def percent(self) -> int:
+        if self.state == self.State.DONE:
+            return 100  # also of one that was stopped early
         return 100 * self.step // self.steps if self.steps else 0
+
+    @property
+    def early_stop(self) -> str:
+        """Say where and why it was done before its last step; empty where it took all of them, or is not done."""
+        if self.state != self.State.DONE or self.step >= self.steps:
+            return ""
+        options = self.experiment.options
+        epochs = options.get("patience", PATIENCE) / options.get("evaluations_per_epoch", 1)
+        plural = "" if epochs == 1 else "s"
+        return f"stopped early at step {self.step:,}: no better for {epochs:.3g} epoch{plural}"
 
     @property
     def time_left(self) -> str:

@@ -1,5 +1,6 @@
 """Benchmark runs: ordering them, seeing how far they are, cancelling and resuming them."""
 
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -18,13 +19,22 @@ from judging.models import Release
 from models_runner.experiments import deletion, files, services
 from models_runner.experiments.charts import losses_chart, scores_chart, seeds_chart
 from models_runner.experiments.forms import ExperimentForm
-from models_runner.experiments.selectors import ahead_of, needed_by, row_of, runs_of, training_granted
+from models_runner.experiments.selectors import (
+    Expectation,
+    ahead_of,
+    expectation_of,
+    needed_by,
+    row_of,
+    runs_of,
+    training_granted,
+)
 from models_runner.experiments.services import experiment_create, has_training_queries
-from models_runner.experiments.settings import settings_by_name
+from models_runner.experiments.settings import PRESETS, settings_by_name
 from models_runner.features.selectors import feature_choices
 from models_runner.models import Experiment, Training
 
 FEW_VIDEOS = 1000
+FIRST = {"baseline": "reloclnet", "top_n": 20, "preset": "small"}  # of a newcomer
 EXPERIMENTS = Experiment.objects.select_related("project__dataset__corpus", "release", "candidates__experiment")
 TRAININGS = Training.objects.select_related("experiment__project")
 
@@ -53,8 +63,11 @@ def _lacking(project: Project) -> dict[str, object]:
 @project_page(ADMIN)
 def experiment_new(request: MemberRequest, project: Project) -> HttpResponse:
     is_small = project.dataset.corpus.videos.count() < FEW_VIDEOS
-    initial = {"preset": "small"} if is_small else {}  # soonest shows whether all of it works
+    initial = FIRST if is_small else {}  # soonest shows whether all of it works
     form = ExperimentForm(request.POST if request.method == "POST" else None, project=project, initial=initial)
+    if request.htmx and request.method == "GET":
+        context = {"expectation": _expectation(project, request.GET)}
+        return render(request, "models_runner/experiments/_expectation.html", context)
     if request.method != "POST":
         return _form_page(request, project, form, 200)
     if not form.is_valid():
@@ -69,8 +82,18 @@ def experiment_new(request: MemberRequest, project: Project) -> HttpResponse:
 
 def _form_page(request: MemberRequest, project: Project, form: ExperimentForm, status: int) -> HttpResponse:
     changed = any(field.errors or (form.is_bound and field.value()) for field in form.changes)
-    context = {"form": form, "key": uuid4(), "changed": changed, **_lacking(project)}
+    values = {name: form[name].value() for name in ("baseline", "top_n", "preset")}
+    expectation = _expectation(project, values)
+    context = {"form": form, "key": uuid4(), "changed": changed, "expectation": expectation, **_lacking(project)}
     return render(request, "models_runner/experiments/new.html", context, status=status)
+
+
+def _expectation(project: Project, values: Mapping[str, Any]) -> Expectation | None:
+    """What is to be expected of model, N and preset; None where they are none that can be chosen."""
+    baseline, top_n, preset = (str(values.get(name, "")) for name in ("baseline", "top_n", "preset"))
+    if baseline not in Experiment.Baseline.values or preset not in PRESETS or top_n not in map(str, Experiment.TOP_N):
+        return None
+    return expectation_of(project, baseline=baseline, top_n=int(top_n), preset=preset)
 
 
 @row_page(EXPERIMENTS, STAFF)
