@@ -92,6 +92,9 @@ def rewriting_start(*, corpus: Corpus, provider: str, actor: User | None, projec
     )
     facts = {"provider": provider, "model": model, "prompt": prompt and prompt.version, "descriptions": n_descriptions}
     audit_record(project=project, actor=actor, action="captions.rewrite", subject=rewriting.uuid, **facts)
+    if project:  # before a worker takes it: the page shows at once that it was ordered
+        total = Description.objects.filter(corpus=corpus).count()
+        job_start(project=project, kind=KIND, title="Rewriting descriptions", total=total)
     REWRITINGS.send(rewriting.pk)
     return rewriting
 

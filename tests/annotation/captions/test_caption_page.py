@@ -51,6 +51,18 @@ class TestPage:
         only = client.get(url(project), {"check": "markup"}).content.decode()
         assert "A man and Joey wave." not in only and "A &lt;b&gt;man" in only
 
+    def test_a_rewriting_is_shown_before_a_worker_takes_it_and_after_its_end(
+        self, client: Client, project: Project, messages: Messages
+    ) -> None:
+        CaptionFactory(
+            moment__video__corpus=project.dataset.corpus, description__text="A man waves.", text="A man waves."
+        )
+        with messages():
+            page = client.post(url(project, "captions-rewrite"), {"provider": "rules"}, follow=True).text
+            assert "Rewriting descriptions" in page and 'hx-trigger="every 2s"' in page
+        page = client.get(url(project)).text
+        assert "Descriptions rewritten, " in page and "every 2s" not in page
+
     def test_start(self, client: Client, project: Project, messages: Messages, settings: Any) -> None:
         values = {"description__text": "Ross waves.", "text": "Ross waves."}
         CaptionFactory(moment__video__corpus=project.dataset.corpus, **values)

@@ -1,0 +1,72 @@
+"""Every form of every page answers at once: the page changes while the server's answer is held back."""
+
+import pytest
+from django.urls import reverse
+from playwright.sync_api import Page, Route
+
+from accounts.models import User
+from tests import factories
+from tests.browser import acts
+from tests.browser.conftest import Browse
+from tests.browser.test_every_page import ADMIN_PAGES, ANNOTATOR_PAGES, STAFF_PAGES, busy_project, paths, planned_pool
+
+PASSWORD = "a long password"
+PRESS = """index => new Promise((resolve) => {
+  const form = document.forms[index];
+  form.noValidate = true;
+  const before = document.body.innerHTML;
+  form.requestSubmit(form.querySelector("button:not([type=button])"));
+  requestAnimationFrame(() => resolve(document.body.innerHTML !== before));
+})"""
+FORMS = "() => [...document.forms].map((form) => `${form.method} ${form.action}`)"
+
+
+def silent_forms(page: Page, *addresses: str, pressed: set[str]) -> list[str]:
+    """Press the button of each form: those whose page stays as it was. Each address of a form is tried once."""
+    silent = []
+    for address in addresses:
+        page.goto(address)
+        page.wait_for_load_state("load")
+        routes: list[Route] = []
+        page.route("**", routes.append)
+        for index, form in enumerate(page.evaluate(FORMS)):
+            if form in pressed:
+                continue
+            pressed.add(form)
+            if not page.evaluate(PRESS, index):
+                silent.append(f"{address}: {form}")
+            while routes:
+                routes.pop().abort()
+        page.unroute("**")
+    return silent
+
+
+@pytest.mark.usefixtures("encoder")
+def test_every_form_answers_before_the_server_does(browse: Browse) -> None:
+    project, pressed = busy_project(), set[str]()
+    lead, admin = browse(factories.lead(project)), browse(factories.admin(project))
+    pool = reverse("pools:pool", args=[planned_pool(project).uuid])
+    more = [*paths(["judging:people", "judging:pay"], project), reverse("annotation:import-new"), pool]
+    assert silent_forms(lead, *paths(STAFF_PAGES, project), *more, pressed=pressed) == []
+    assert silent_forms(admin, *paths(ADMIN_PAGES, project), pressed=pressed) == []
+    user = factories.annotator(project)
+    acts.batch(project, text="A person sings")
+    page = browse(user)
+    acts.start(page, project)
+    assert silent_forms(page, *paths(ANNOTATOR_PAGES, project), pressed=pressed) == []
+    own = browse(User.objects.create_user("somebody", PASSWORD))
+    assert silent_forms(own, *map(reverse, ("account", "totp", "tokens", "password-change")), pressed=pressed) == []
+    assert silent_forms(browse(), reverse("login"), pressed=pressed) == []
+    assert len(pressed) > 60
+
+
+def test_a_button_goes_on_after_its_download_and_when_its_page_comes_back(browse: Browse) -> None:
+    page = browse(User.objects.create_user("somebody", PASSWORD))
+    page.clock.install()
+    page.goto(reverse("account"))
+    button = page.get_by_role("button", name="Download what is stored of you")
+    with page.expect_download():
+        button.click()
+    assert button.get_attribute("aria-busy") == "true" and button.is_disabled()
+    page.clock.run_for(3100)
+    assert button.get_attribute("aria-busy") is None and button.is_enabled()
