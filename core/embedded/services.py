@@ -104,7 +104,7 @@ def environment_for(name: str, *, var: Path) -> dict[str, str]:
     extra = {"DJANGO_SETTINGS_MODULE": "config.settings.local", "MOMENTJUDGE_VAR": str(var), "PYTHONUNBUFFERED": "1"}
     extra[MARK] = str(var)
     if name != "web":
-        extra |= {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "HF_HUB_OFFLINE": "1"}
+        extra |= {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
     inherited = {key: value for key, value in os.environ.items() if key != "DATABASE_POOL"}
     return inherited | extra | ({"DATABASE_POOL": "4"} if name == "web" else {})
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.conf import settings
@@ -13,6 +13,7 @@ from django.shortcuts import redirect, render
 from accounts.access import ADMIN, MemberRequest, post_only, project_page, row_page
 from accounts.models import Project
 from accounts.uploads import save_form
+from annotation.models import Subtitle
 from core.exceptions import NotPossible
 from core.lists import page_of
 from models_runner.features import services
@@ -47,6 +48,13 @@ class ExtractionForm(forms.Form):
     )
     model = forms.CharField(max_length=200, required=False, label="Model", help_text=MODEL_HELP)
     name = forms.CharField(max_length=80, required=False, label="Name", help_text=NAME_HELP)
+
+    def __init__(self, *args: Any, project: Project, **options: Any) -> None:
+        super().__init__(*args, **options)
+        if not Subtitle.objects.filter(video__corpus=project.dataset.corpus_id).exists():
+            what = cast(forms.ChoiceField, self.fields["what"])
+            what.choices = [choice for choice in what.choices if not choice[0].startswith(FeatureSet.Kind.SUBTITLE)]
+            what.help_text = "Of subtitles, once the corpus has some."
 
     def clean(self) -> dict[str, Any]:
         form_data = super().clean() or {}
@@ -85,7 +93,7 @@ def features(request: MemberRequest, project: Project) -> HttpResponse:
 @project_page(ADMIN)
 def feature_set_create(request: MemberRequest, project: Project) -> HttpResponse:
     """Make features in the background."""
-    return _start(request, project, "making", ExtractionForm(request.POST), feature_set_start)
+    return _start(request, project, "making", ExtractionForm(request.POST, project=project), feature_set_start)
 
 
 @post_only(PAGE)
@@ -113,7 +121,7 @@ def _page(request: MemberRequest, project: Project, *, status: int = 200, **boun
     page = page_of(request, FeatureSet.objects.filter(project=project))
     context = {
         "page": page,
-        "making": ExtractionForm(),
+        "making": ExtractionForm(project=project),
         "adding": FileForm(),
         "roots": settings.FEATURES_ROOTS,
         "videos": project.dataset.corpus.videos.count(),

@@ -37,8 +37,18 @@ def test_only_the_web_server_pools_connections(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setenv("DATABASE_POOL", "9")
     web, worker = (environment_for(name, var=tmp_path) for name in ("web", "worker"))
     assert web["DATABASE_POOL"] == "4" and "DATABASE_POOL" not in worker
-    assert worker["OMP_NUM_THREADS"] == "1" and worker["HF_HUB_OFFLINE"] == "1"
+    assert worker["OMP_NUM_THREADS"] == "1"
     assert web["DJANGO_SETTINGS_MODULE"] == worker["DJANGO_SETTINGS_MODULE"] == "config.settings.local"
+
+
+@pytest.mark.parametrize("value", ["0", "1", None])
+def test_whether_the_hub_is_asked_for_models_is_the_callers_to_say(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, value: str | None
+) -> None:
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    if value is not None:
+        monkeypatch.setenv("HF_HUB_OFFLINE", value)
+    assert {environment_for(name, var=tmp_path).get("HF_HUB_OFFLINE") for name in ("web", "worker", "gpu")} == {value}
 
 
 def test_every_queue_has_a_worker_that_listens() -> None:
