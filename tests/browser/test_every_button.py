@@ -1,5 +1,7 @@
 """Every form of every page answers at once: the page changes while the server's answer is held back."""
 
+from functools import partial
+
 import pytest
 from django.urls import reverse
 from playwright.sync_api import Page, Route
@@ -18,7 +20,12 @@ PRESS = """index => new Promise((resolve) => {
   form.requestSubmit(form.querySelector("button:not([type=button])"));
   requestAnimationFrame(() => resolve(document.body.innerHTML !== before));
 })"""
-FORMS = "() => [...document.forms].map((form) => `${form.method} ${form.action}`)"
+FORMS = """() => [...document.forms].map((form) =>
+  form.querySelector("button:not([type=button])") ? `${form.method} ${form.action}` : "")"""
+
+
+def held_back(routes: list[Route], route: Route) -> None:
+    routes.append(route)
 
 
 def silent_forms(page: Page, *addresses: str, pressed: set[str]) -> list[str]:
@@ -28,15 +35,15 @@ def silent_forms(page: Page, *addresses: str, pressed: set[str]) -> list[str]:
         page.goto(address)
         page.wait_for_load_state("load")
         routes: list[Route] = []
-        page.route("**", routes.append)
+        page.route("**", partial(held_back, routes))
         for index, form in enumerate(page.evaluate(FORMS)):
-            if form in pressed:
+            if not form or form in pressed:  # one without a button cannot be pressed
                 continue
             pressed.add(form)
             if not page.evaluate(PRESS, index):
                 silent.append(f"{address}: {form}")
             while routes:
-                routes.pop().abort()
+                routes.pop().abort("aborted")  # the page stays
         page.unroute("**")
     return silent
 
