@@ -47,9 +47,9 @@ Messages = Callable[[], AbstractContextManager[list[Callable[[], object]]]]
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Browser tests go first and together: one Chromium does for all, and what it leaves idle the other worker uses."""
     items.sort(key=lambda item: "browser" not in item.path.parts)
-    kept = {item.path for item in items if "module_database" in item.fixturenames}
-    committing = {item.path for item in items if _commits(item)}
-    if both := kept & committing:
+    in_module_database = {item.path for item in items if "module_database" in item.fixturenames}
+    with_commits = {item.path for item in items if _commits(item)}
+    if both := in_module_database & with_commits:
         raise pytest.UsageError(f"module_database's open transaction would block what these tests commit: {both}")
 
 

@@ -9,6 +9,7 @@ from django import forms
 
 from core.forms import SubmitForm
 from judging.guidelines.models import POLICY_VALUES
+from judging.guidelines.selectors import DETAIL, QUERY, SUBJECTS, guideline_text
 from judging.models import Policy
 from judging.pay.rules import CURRENCIES
 from judging.work.forms import grade_field
@@ -52,6 +53,17 @@ class PolicyForm(forms.ModelForm):  # type: ignore[type-arg]
         if letters not in CURRENCIES:
             raise forms.ValidationError("ISO 4217 has no currency of these letters. One is SGD.")
         return letters
+
+
+class ClipsForm(forms.Form):
+    """Three questions about the clips of a project, whose answers fill the text that it begins with."""
+
+    subjects = forms.ChoiceField(label="What do the clips show?", choices=[(name, name) for name in SUBJECTS])
+    query = forms.CharField(label="A query of yours, as the example", max_length=200, initial=QUERY)
+    detail = forms.CharField(label="Which details are easily wrong?", max_length=200, initial=DETAIL)
+
+    def text(self) -> str:
+        return guideline_text(**{name: " ".join(str(value).split()) for name, value in self.cleaned_data.items()})
 
 
 class GuidelineForm(SubmitForm):

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 from pathlib import Path
+from string import Template
 from typing import NamedTuple
 
 from django.utils.html import escape
@@ -85,7 +86,33 @@ LEVELS = (
     "Perfect: exactly these actions, prominent, complete, nothing else",
 )
 
-BODY = (Path(__file__).parent / "guideline.md").read_text(encoding="utf-8")
+TEXT = Template((Path(__file__).parent / "guideline.md").read_text(encoding="utf-8"))
+SUBJECTS = {  # what clips show: how the text speaks of all of them, of one, and of this one
+    "people": ("the people", "a person", "who"),
+    "animals": ("the animals", "an animal", "that"),
+    "things": ("the things", "a thing", "that"),
+    "people and animals": ("the people or animals", "a person or an animal", "that"),
+    "people, animals and things": ("the people, animals or things", "somebody or something", "that"),
+}
+QUERY = "A person stands up and walks towards the board"
+DETAIL = "a woman instead of a man, a cup instead of a glass"
+OF_QUERY = (
+    "a man and a board, and nothing between them",
+    "a man walking to a board; nobody stands up",
+    "one or two people standing up and walking to the board",
+)
+OF_ANY_QUERY = ("what it names, and nothing of what happens", "a part of what happens", "all of it, plain to see")
+
+
+def guideline_text(subjects: str = "people", query: str = QUERY, detail: str = DETAIL) -> str:
+    """Return the text that every project begins with, for clips of other ``subjects`` and another example."""
+    everybody, one, who = SUBJECTS[subjects]
+    shows = dict(zip(("shows1", "shows2", "shows4"), OF_QUERY if query == QUERY else OF_ANY_QUERY, strict=True))
+    values = {"subjects": everybody, "one": one, "One": one.capitalize(), "who": who, "query": query, "detail": detail}
+    return TEXT.substitute(values | shows)
+
+
+BODY = guideline_text()
 EMBEDDED = "data:image/"  # markdown-it lets no other `data:` through, and no SVG
 _renderer = MarkdownIt("commonmark", {"html": False}).enable("table")
 

@@ -13,8 +13,8 @@ from accounts.rules import OUT
 from core.exceptions import NotPossible
 from core.forms import refused_form
 from judging.guidelines import services
-from judging.guidelines.forms import ExampleForm, GradeChoiceForm, GuidelineForm
-from judging.guidelines.selectors import guideline_changes, guideline_in_force, markdown_html
+from judging.guidelines.forms import ClipsForm, ExampleForm, GradeChoiceForm, GuidelineForm
+from judging.guidelines.selectors import BODY, guideline_changes, guideline_in_force, markdown_html
 from judging.models import Guideline, GuidelineDraft
 from judging.projects.selectors import clips_matching, moments_of
 from judging.qualification.rules.onboarding import may_confirm
@@ -65,6 +65,7 @@ def guideline_context(project: Project) -> dict[str, Any]:
         "guideline": version,
         "guideline_html": partial(markdown_html, version.body),  # rendered only where a template asks
         "examples": version.examples.select_related("moment"),
+        "is_unedited": version.body == BODY,
     }
 
 
@@ -91,7 +92,13 @@ def version(request: MemberRequest, guideline: Guideline) -> HttpResponse:
 
 @project_page(LEAD)
 def edit(request: MemberRequest, project: Project) -> HttpResponse:
-    return render(request, EDIT, _edit_context(project, None))
+    """The editor; with answers about the clips in the address, it begins with the first text filled with them."""
+    context = _edit_context(project, None)
+    clips = ClipsForm(request.GET if "subjects" in request.GET else None)
+    if clips.is_valid():
+        context["form"].initial["body"] = clips.text()
+        messages.info(request, "The text is filled with your answers. Save the draft to keep it.")
+    return render(request, EDIT, context | {"clips": clips})
 
 
 def _edit_context(project: Project, form: GuidelineForm | None) -> dict[str, Any]:
@@ -102,7 +109,8 @@ def _edit_context(project: Project, form: GuidelineForm | None) -> dict[str, Any
         text: Guideline | GuidelineDraft = draft or in_force
         levels = {f"level_{grade}": line for grade, line in enumerate(text.levels)}
         form = GuidelineForm(initial={"body": text.body, "changes": draft.changes if draft else "", **levels})
-    return {"form": form, "draft": draft, "in_force": in_force, "next_version": in_force.version + 1}
+    context = {"form": form, "draft": draft, "in_force": in_force, "next_version": in_force.version + 1}
+    return context | {"clips": ClipsForm()}
 
 
 def _draft(project: Project) -> GuidelineDraft | None:

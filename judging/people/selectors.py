@@ -98,7 +98,7 @@ state AS MATERIALIZED (
         SELECT 1 FROM judging_assignment own
         WHERE own.batch_id = waiting.id AND own.annotator_id = people.user_id)) AS goes_on)
 SELECT (SELECT count(*) FROM people WHERE status = 'qualified') AS qualified,
-    (SELECT count(*) FROM people WHERE status <> 'qualified') AS on_the_way,
+    (SELECT count(*) FROM people WHERE status <> 'qualified') AS in_training,
     CASE WHEN goes_on THEN 0 ELSE (SELECT count(*) FROM waiting JOIN judging_pair pair ON pair.batch_id = waiting.id
         AND pair.state = CASE waiting.round WHEN 1 THEN 'open' ELSE 'escalated' END) END AS pairs,
     CASE WHEN goes_on THEN 0 ELSE (SELECT coalesce(max(free_slots), 0) FROM waiting) END AS slots,
@@ -120,16 +120,16 @@ class Shortage:
     annotators: int
     pairs: int
     qualified: int
-    on_the_way: int  # in training or an exam
+    in_training: int  # in training or an exam
 
 
 def shortage_of(project: Project) -> Shortage | None:
     """Return how many annotators a project lacks; None where there are enough, or nothing is to be judged."""
     [row] = sql_named(SHORTAGE, {"project": project.pk})
     if row.pairs and not _someone_can_return(project):
-        return Shortage(row.slots, row.pairs, row.qualified, row.on_the_way)
-    missing = JUDGES_OF_A_PAIR - row.qualified - row.on_the_way
-    return Shortage(missing, 0, row.qualified, row.on_the_way) if row.is_judging and missing > 0 else None
+        return Shortage(row.slots, row.pairs, row.qualified, row.in_training)
+    missing = JUDGES_OF_A_PAIR - row.qualified - row.in_training
+    return Shortage(missing, 0, row.qualified, row.in_training) if row.is_judging and missing > 0 else None
 
 
 def _someone_can_return(project: Project) -> bool:

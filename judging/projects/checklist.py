@@ -86,11 +86,11 @@ def _captions(project: Project) -> Step:
         waiting=Count("pk", filter=Q(state=state.IN_REVIEW)),
     )
     rewritten = Caption.objects.exclude(provider=Caption.Provider.AS_DESCRIBED).values("description")
-    left = project.dataset.corpus.descriptions.exclude(pk__in=rewritten).count()
+    n_unwritten = project.dataset.corpus.descriptions.exclude(pk__in=rewritten).count()
     facts = f"{_count(captions['serving'], 'caption')} in use"
-    facts += f", {left:,} to rewrite" if left else ""
+    facts += f", {n_unwritten:,} to rewrite" if n_unwritten else ""
     facts += f", {captions['waiting']:,} to decide" if captions["waiting"] else ""
-    is_done = bool(captions["serving"]) and not left and not captions["waiting"]
+    is_done = bool(captions["serving"]) and not n_unwritten and not captions["waiting"]
     return Step("Captions", is_done or project.queries.exists(), facts, "Rewrite and decide", "annotation:captions")
 
 

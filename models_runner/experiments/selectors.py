@@ -72,14 +72,14 @@ def state_of(trainings: list[Training]) -> str:
 
 @dataclass(frozen=True)
 class Expectation:
-    """What a training is going to be, before it is started; it may end earlier, as ``patience_epochs`` tell."""
+    """Size and length of a training before it is started; it may end earlier, as ``patience_epochs`` tell."""
 
     baseline: str
     epochs: int
     steps: int  # at the most
     samples: int  # of an epoch
     batch: int
-    hidden: int
+    hidden_size: int
     patience_epochs: float
     step_s: float
     is_measured: bool  # step_s is of a training on this site
@@ -94,7 +94,7 @@ def expectation_of(project: Project, *, baseline: str, top_n: int, preset: str) 
     options = options_of(baseline, top_n, preset, {})
     samples = project.queries.filter(split=Query.Split.TRAIN).count() * top_n
     steps = options["epochs"] * math.ceil(samples / options["batch"])
-    hidden = options["sizes"].get("hidden", RELEASED[baseline].config.hidden)
+    hidden_size = options["sizes"].get("hidden", RELEASED[baseline].config.hidden)
     same = {"experiment__baseline": baseline, "experiment__options__batch": options["batch"]}
     same |= {"experiment__options__sizes": options["sizes"], "state": Training.State.DONE}
     last = Training.objects.filter(seconds_per_step__isnull=False, **same).order_by("-ended_at").first()
@@ -105,7 +105,7 @@ def expectation_of(project: Project, *, baseline: str, top_n: int, preset: str) 
         steps=steps,
         samples=samples,
         batch=options["batch"],
-        hidden=hidden,
+        hidden_size=hidden_size,
         patience_epochs=options["patience"] / options["evaluations_per_epoch"],
         step_s=step_s,
         is_measured=last is not None,

@@ -89,7 +89,7 @@ def _form_page(request: MemberRequest, project: Project, form: ExperimentForm, s
 
 
 def _expectation(project: Project, values: Mapping[str, Any]) -> Expectation | None:
-    """What is to be expected of model, N and preset; None where they are none that can be chosen."""
+    """Return what a training of these values would be; None where they cannot be chosen."""
     baseline, top_n, preset = (str(values.get(name, "")) for name in ("baseline", "top_n", "preset"))
     if baseline not in Experiment.Baseline.values or preset not in PRESETS or top_n not in map(str, Experiment.TOP_N):
         return None

@@ -152,7 +152,7 @@ class TestLinking:
         lab.end(client, query, name="other")  # an answer of the one where the other's is waited for
         assert not is_in(client)
 
-    def test_which_account_of_the_provider_is_asked_when_linking_alone(
+    def test_the_provider_lets_people_choose_an_account_when_linking_alone(
         self, client: Client, linked: User, lab: Provider
     ) -> None:
         assert "prompt" not in lab.begin(Client())

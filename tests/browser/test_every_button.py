@@ -24,7 +24,7 @@ FORMS = """() => [...document.forms].map((form) =>
   form.querySelector("button:not([type=button])") ? `${form.method} ${form.action}` : "")"""
 
 
-def held_back(routes: list[Route], route: Route) -> None:
+def hold(routes: list[Route], route: Route) -> None:
     routes.append(route)
 
 
@@ -35,7 +35,7 @@ def silent_forms(page: Page, *addresses: str, pressed: set[str]) -> list[str]:
         page.goto(address)
         page.wait_for_load_state("load")
         routes: list[Route] = []
-        page.route("**", partial(held_back, routes))
+        page.route("**", partial(hold, routes))
         for index, form in enumerate(page.evaluate(FORMS)):
             if not form or form in pressed:  # one without a button cannot be pressed
                 continue

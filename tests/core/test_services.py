@@ -42,7 +42,7 @@ def test_only_the_web_server_pools_connections(monkeypatch: pytest.MonkeyPatch, 
 
 
 @pytest.mark.parametrize("value", ["0", "1", None])
-def test_whether_the_hub_is_asked_for_models_is_the_callers_to_say(
+def test_the_caller_decides_whether_models_come_from_the_hub(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, value: str | None
 ) -> None:
     monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)

@@ -70,6 +70,7 @@ def onboarding_of(*, project: Project, annotator: User) -> dict[str, Any]:
     return {
         "step": step,
         "steps": _listed_steps(facts, step),
+        "has_read_one": project.guidelines.filter(confirmations__annotator=annotator).exists,  # where it is shown
         "qualified": step == Step.JUDGE,
         "waits": step in (Step.WAITING, Step.COUNTING),  # the page goes on by itself
         **at_exam,

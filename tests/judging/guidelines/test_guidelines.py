@@ -2,12 +2,13 @@
 
 import pytest
 from django.test import Client
+from django.urls import reverse
 
 from accounts.models import Project, User
 from core.exceptions import NotPossible
 from core.models import AuditEvent
 from judging.exceptions import GuidelineStale, NotPossibleNow
-from judging.guidelines.selectors import guideline_in_force
+from judging.guidelines.selectors import BODY, SUBJECTS, guideline_in_force, guideline_text
 from judging.guidelines.services import (
     Example,
     draft_discard,
@@ -120,3 +121,48 @@ class TestConfirmation:
         changed_lines = {(line.sign, line.text) for line in context["lines"]}
         assert ("new", "three") in changed_lines
         assert ("gone", read.body) in changed_lines
+
+
+class TestFirstText:
+    """The text that every project begins with, which speaks of people and of a query that is not the project's."""
+
+    def test_a_lead_sees_that_nobody_has_edited_it(self, client: Client, project: Project) -> None:
+        client.force_login(lead(project))
+        page = reverse("judging:guideline", args=[project.uuid])
+        guideline_publish(project=project, actor=None, body=BODY, levels=LEVELS)
+        assert "nobody has edited it" in client.get(page).text
+        guideline_publish(project=project, actor=None, body=f"{BODY} More.", levels=LEVELS)
+        assert "nobody has edited it" not in client.get(page).text
+
+    @pytest.mark.parametrize("subjects", SUBJECTS)
+    def test_three_answers_fill_it(self, client: Client, project: Project, subjects: str) -> None:
+        client.force_login(lead(project))
+        answers = {"subjects": subjects, "query": "A  dog digs $5 <b>", "detail": "a fox instead of a dog"}
+        answer = client.get(reverse("judging:guideline-edit", args=[project.uuid]), answers)
+        body = answer.context["form"]["body"].value()
+        assert f"Do {SUBJECTS[subjects][0]} do what" in body and '"A dog digs $5 <b>"' in body
+        assert "(a fox instead of a dog)" in body and "board" not in body
+        assert "&lt;b&gt;" in answer.text and "<b>&quot;*" not in answer.text
+        assert guideline_in_force(project.pk).body != body and not GuidelineDraft.objects.exists()
+
+    def test_answers_that_are_none_change_nothing(self, client: Client, project: Project) -> None:
+        client.force_login(lead(project))
+        answer = client.get(reverse("judging:guideline-edit", args=[project.uuid]), {"subjects": "ghosts", "query": ""})
+        assert answer.context["form"]["body"].value() == guideline_in_force(project.pk).body
+        assert "Select a valid choice" in answer.text and '<details class="clips" id="clips" open>' in answer.text
+
+    def test_without_answers_it_is_as_it_was(self) -> None:
+        assert guideline_text() == BODY
+        assert "A person who does nothing of the query is worth **0**." in BODY and "$" not in BODY
+
+
+def test_who_is_qualified_by_word_reads_the_guideline_first_and_no_new_version(
+    client: Client, project: Project
+) -> None:
+    client.force_login(person := MembershipFactory(project=project, confirmed=False).user)
+    desk = reverse("judging:desk", args=[project.uuid])
+    page = client.get(desk).text
+    assert "Read the guideline" in page and "has a new version" not in page
+    guideline_confirm(project=project, annotator=person, version=guideline_in_force(project.pk).version)
+    guideline_publish(project=project, actor=None, body="b", levels=LEVELS)
+    assert "has a new version" in client.get(desk).text

@@ -247,9 +247,7 @@ class TestNamesAreNowhereElse:
             assert (chief.username in text) is (person == chief) and "the system" in text
 
 
-def test_two_open_invitations_for_nobody_by_name_are_told_apart(
-    chief: User, member: Membership, client: Client
-) -> None:
+def test_two_open_invitations_without_a_name_differ_by_number(chief: User, member: Membership, client: Client) -> None:
     project = member.project
     address = reverse("judging:invitation-create", args=[project.uuid])
     answers = [body(client.post(address, {"role": "annotator", "days": "7"})) for _ in range(2)]
