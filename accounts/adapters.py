@@ -6,6 +6,9 @@ from typing import Any
 
 import segno
 from allauth.account.adapter import DefaultAccountAdapter
+from allauth.account.internal.flows.login import perform_password_login
+from allauth.account.internal.stagekit import clear_login
+from allauth.account.models import Login
 from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.mfa.adapter import DefaultMFAAdapter
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
@@ -36,13 +39,7 @@ TOO_MANY_TO = (
     "Too many wrong passwords for this user name, from many places. A link to a new password lets you in at once:"
     " ask for one, or ask the lead of your project."
 )
-NOT_LINKED = (
-    "No account here is linked with your log-in by {name}. Log in with your password, then link it under Account."
-    " No account? Ask the lead of your project for an invitation."
-)
 NO_ANSWER = "Logging in by {name} did not work: try again, or log in with your password."
-OTHERS = "This log-in is linked with another account."
-SECOND_STEP_IS_NEW = "Your account has a second step since a moment ago. Log in once more."
 
 
 class AccountAdapter(DefaultAccountAdapter):
@@ -118,16 +115,23 @@ class AccountAdapter(DefaultAccountAdapter):
         request.session[credentials.PROOF] = user.get_session_auth_hash()  # a password changed meanwhile ends the wait
         return super().pre_login(request, user, **more)
 
+    def log_in(self, request: HttpRequest, user: User, redirect_url: str | None) -> HttpResponse:
+        """Log in who gave the right password; where they have a second step, ask for it."""
+        return perform_password_login(request, {}, Login(user=user, redirect_url=redirect_url))
+
     @transaction.atomic
     def login(self, request: HttpRequest, user: User) -> None:
-        """Store the session, which nobody's new second step ends from now on unseen: who sets one up locks the account.
+        """Store the session, or have the log-in begin again where what it was checked against is no longer so.
 
-        Whoever passed here before it was there begins again.
+        Whoever changes that later locks the account, too, and ends this session with the others.
         """
-        User.objects.select_for_update().get(pk=user.pk)
-        if credentials.second_steps(user).exists() and not credentials.second_step_was_taken(request, user):
-            raise refused(request, SECOND_STEP_IS_NEW, "login")
-        super().login(request, user)
+        try:
+            account = credentials.account_lock(user)
+            credentials.log_in_check(request, account)
+        except NotPossible as reason:
+            clear_login(request)
+            raise refused(request, str(reason), "login") from reason
+        super().login(request, account)
         request.session.save()
 
     def respond_user_inactive(self, request: HttpRequest, user: User) -> HttpResponse:
@@ -166,19 +170,6 @@ class SecondStepAdapter(DefaultMFAAdapter):
 
 
 class ProviderAdapter(DefaultSocialAccountAdapter):
-    def pre_social_login(self, request: HttpRequest, sociallogin: Any) -> None:
-        """Nobody gets an account by a provider, nor another's: neither a new one, nor by an e-mail address."""
-        sociallogin.token = None
-        name = sociallogin.provider.name
-        if sociallogin.state.get("process") == "connect":
-            if sociallogin.is_existing and sociallogin.user != request.user:
-                raise refused(request, OTHERS, "account")
-        elif not sociallogin.is_existing:
-            raise refused(request, NOT_LINKED.format(name=name), "login")
-
-    def get_connect_redirect_url(self, request: HttpRequest, socialaccount: Any) -> str:
-        return reverse("account")
-
     def on_authentication_error(self, request: HttpRequest, provider: Any, exception: Any = None, **more: Any) -> None:
         page = "account" if request.user.is_authenticated else "login"
         raise refused(request, NO_ANSWER.format(name=provider.name), page, reason=type(exception).__name__)

@@ -10,6 +10,7 @@ from uuid import UUID
 from allauth.account.internal.flows.login import (
     AUTHENTICATION_METHODS_SESSION_KEY,
     get_authentication_records,
+    perform_login,
     record_authentication,
 )
 from allauth.account.internal.flows.reauthentication import (
@@ -19,11 +20,12 @@ from allauth.account.internal.flows.reauthentication import (
 from allauth.account.internal.stagekit import clear_login
 from allauth.account.models import Login
 from allauth.account.utils import get_next_redirect_url
-from allauth.account.views import ReauthenticateView
+from allauth.account.views import BaseReauthenticateView, ReauthenticateView
 from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.mfa.adapter import get_adapter
 from allauth.mfa.base.forms import AuthenticateForm
 from allauth.mfa.base.views import AuthenticateView
+from allauth.mfa.models import Authenticator
 from allauth.mfa.webauthn.forms import (
     AddWebAuthnForm,
     AuthenticateWebAuthnForm,
@@ -31,7 +33,6 @@ from allauth.mfa.webauthn.forms import (
     ReauthenticateWebAuthnForm,
 )
 from allauth.mfa.webauthn.internal import auth as webauthn
-from allauth.mfa.webauthn.internal.flows import perform_passwordless_login
 from allauth.mfa.webauthn.views import AddWebAuthnView, LoginWebAuthnView, ReauthenticateWebAuthnView
 from cryptography.exceptions import InvalidSignature
 from django import forms
@@ -41,30 +42,21 @@ from django.contrib.auth import HASH_SESSION_KEY, update_session_auth_hash
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
-from django.utils.deprecation import MiddlewareMixin
+from django.utils import timezone
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
-from django_htmx.http import HttpResponseClientRedirect
 
 from accounts.adapters import AccountAdapter, no_passkeys, passkeys_or_refuse
 from accounts.limits import BEGINNINGS_FROM, CODES, TOO_MANY_BEGINNINGS, address_block
+from accounts.middleware import BEFORE_ALLAUTH
 from accounts.models import User
 from accounts.services import credentials
 from core.exceptions import NotPossible
-from core.refusals import refusal_log
 
 BEGUN = "second-step-begun"  # in the session that gave the password: the phone's secret, encrypted
-BEFORE_ALLAUTH = "otp_device_id"  # in sessions of 0.1.0 that began with a code
 NOT_YOURS = "This is not your password."
-FREE = {  # what people who have to set it up may open before they did
-    *("login", "login-code", "logout", "account", "password-change", "password-forgotten", "password-choose"),
-    *("totp", "totp-begin", "totp-codes", "totp-off", "session-end", "sessions-end"),
-    *("passkey-login", "passkey-add", "passkey-remove", "account_reauthenticate", "mfa_reauthenticate_webauthn"),
-    *("openid_connect_login", "openid_connect_callback", "provider-unlink"),
-    *("healthz", "readyz", "help", "api-schema", "api-docs"),
-}
-REQUIRED = "Your role asks for a second step when you log in. Set it up first; then everything opens."
+REMOVED = "This second step was removed a moment ago. Log in once more."
+TOO_LATE = "You have begun too long ago to set up a phone. Begin once more."
 CODE_ATTRS = {"autocomplete": "one-time-code", "autofocus": True, "autocapitalize": "none", "spellcheck": "false"}
 
 
@@ -122,10 +114,10 @@ class PasskeyAnswer:
         if self.user:
             CODES.try_or_refuse(str(self.user.uuid), credentials.TOO_MANY)
         with answer_checked():
-            passkey = super().clean_credential()  # type: ignore[misc]
+            self.authenticator = super().clean_credential()  # type: ignore[misc]
         if self.user:
             CODES.forget(str(self.user.uuid))
-        return passkey
+        return self.authenticator
 
 
 class KeyLogInForm(PasskeyAnswer, LoginWebAuthnForm):
@@ -149,38 +141,6 @@ def answer_checked() -> Iterator[None]:
         raise get_adapter().validation_error("incorrect_code") from error
 
 
-class SecondStepMiddleware(MiddlewareMixin):
-    """Whose role requires the second step gets nothing of a session that began without it.
-
-    Programs come without a session; accounts.tokens looks at when their token was made.
-    """
-
-    def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponse | None:
-        if not settings.TOTP_REQUIRED_FOR or _is_free(request) or not _owes_it(request):
-            return None
-        if request.path.startswith("/api/"):
-            answer = JsonResponse({"code": "totp_required", "message": REQUIRED}, status=403)
-            return refusal_log(request, answer, REQUIRED)
-        if getattr(request, "htmx", False):
-            return HttpResponseClientRedirect(reverse("totp"))
-        messages.info(request, REQUIRED)
-        return redirect("totp")
-
-
-def _is_free(request: HttpRequest) -> bool:
-    scheme = str(request.META.get("HTTP_AUTHORIZATION", "")).partition(" ")[0].lower()
-    is_program = request.path.startswith("/api/") and scheme == "bearer"
-    return is_program or (request.resolver_match is not None and request.resolver_match.view_name in FREE)
-
-
-def _owes_it(request: HttpRequest) -> bool:
-    if not request.user.is_authenticated or BEFORE_ALLAUTH in request.session:
-        return False
-    if credentials.second_step_was_taken(request, request.user):
-        return False
-    return credentials.second_step_is_required(request.user)
-
-
 class LogInCode(AuthenticateView):
     """Where the log-in asks for the code, or for the passkey."""
 
@@ -202,10 +162,21 @@ class LogInCode(AuthenticateView):
         use_passkey = has_passkey and not reason
         return context | {"options": options(context["js_data"]["request_options"]) if use_passkey else ""}
 
+    def form_valid(self, form: Any) -> HttpResponse:
+        use_record(self.request, form.authenticator)
+        return cast(HttpResponse, self.stage.exit())
+
     def form_invalid(self, form: Any) -> HttpResponse:
         answer = super().form_invalid(form)
         answer.status_code = 422
         return answer
+
+
+def use_record(request: HttpRequest, authenticator: Authenticator, **how: bool) -> None:
+    """Remember in the session that this was used. Raises NotPossible where it was removed since it was checked."""
+    if not Authenticator.objects.filter(pk=authenticator.pk).update(last_used_at=timezone.now()):
+        raise NotPossible(REMOVED)
+    record_authentication(request, authenticator.user, "mfa", id=authenticator.pk, type=authenticator.type, **how)
 
 
 class PasskeyLogIn(LoginWebAuthnView):
@@ -226,9 +197,9 @@ class PasskeyLogIn(LoginWebAuthnView):
         webauthn.clear_state()
 
     def form_valid(self, form: Any) -> HttpResponse:
-        passkey = form.cleaned_data["credential"]
-        login = Login(user=passkey.user, redirect_url=get_next_redirect_url(self.request))
-        return perform_passwordless_login(self.request, passkey, login)
+        login = Login(user=form.authenticator.user, redirect_url=get_next_redirect_url(self.request))
+        use_record(self.request, form.authenticator, passwordless=True)
+        return perform_login(self.request, login)
 
 
 class Confirm(ReauthenticateView):
@@ -255,6 +226,10 @@ class ConfirmByPasskey(ReauthenticateWebAuthnView):
     def get_context_data(self, **values: Any) -> dict[str, Any]:
         context = super().get_context_data(**values)
         return context | {"options": options(context["js_data"]["request_options"])}
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        use_record(self.request, form.authenticator, reauthenticated=True)
+        return BaseReauthenticateView.form_valid(self, form)
 
     def form_invalid(self, form: Any) -> HttpResponse:
         return self.render_to_response(self.get_context_data(form=form), status=422)
@@ -312,13 +287,14 @@ def _remove(request: HttpRequest, words: str, *, passkey: UUID | None = None) ->
 @require_http_methods(["GET", "POST"])
 def second_step(request: HttpRequest) -> HttpResponse:
     """Whether logging in asks for a second step; setting it up: POST confirms the phone by a first code."""
-    form = PhoneForm(request.POST or None)
-    if request.method == "POST" and BEGUN not in request.session:
+    form, secret = PhoneForm(request.POST or None), secret_begun(request)
+    if request.method == "POST" and not secret:
+        messages.error(request, TOO_LATE)
         return redirect("totp")
     if request.method == "POST" and form.is_valid():
         user, key = cast(User, request.user), request.session.session_key
         try:
-            secret, code = credentials.decrypt(request.session[BEGUN]), form.cleaned_data["code"]
+            code = form.cleaned_data["code"]
             codes = credentials.phone_confirm(user=user, secret=secret, code=code, session=key)
         except NotPossible as refused:
             form.add_error("code", str(refused))
@@ -327,6 +303,15 @@ def second_step(request: HttpRequest) -> HttpResponse:
             record_authentication(request, user, "mfa", type="totp")
             return _show(request, codes=codes) if codes else redirect("totp")
     return _show(request, form=form, status=422 if form.errors else 200)
+
+
+def secret_begun(request: HttpRequest) -> str:
+    """Return the secret of the phone that this session sets up; empty where there is none, or the password is old."""
+    try:
+        return credentials.decrypt(request.session[BEGUN], within_s=settings.ACCOUNT_REAUTHENTICATION_TIMEOUT)
+    except (KeyError, NotPossible):
+        request.session.pop(BEGUN, None)
+        return ""
 
 
 @login_required
@@ -389,7 +374,7 @@ def session_keep(request: HttpRequest, user: User) -> None:
 def _show(request: HttpRequest, *, status: int = 200, **more: Any) -> HttpResponse:
     user = cast(User, request.user)
     phone = credentials.phone_of(user)
-    secret = "" if phone or BEGUN not in request.session else credentials.decrypt(request.session[BEGUN])
+    secret = "" if phone else secret_begun(request)
     context = {"phone": phone, "passkeys": credentials.passkeys_of(user), "no_passkeys": no_passkeys(request)}
     context |= {"codes_left": credentials.codes_left(user), "form": PhoneForm()}
     context |= {f"{name}_form": PasswordForm(auto_id=f"{name}_%s") for name in ("begin", "codes", "off")}

@@ -62,6 +62,7 @@ def sessions_of(user: User) -> list[BrowserSession]:
 @transaction.atomic
 def session_end(*, user: User, uuid: UUID) -> bool:
     """Log the person out there; False when they have no such session."""
+    User.objects.select_for_update().get(pk=user.pk)
     ended, _ = user.browser_sessions.filter(uuid=uuid).delete()
     if ended:
         audit_record(project=None, actor=user, action="session.end", subject=user.uuid, sessions=ended)
@@ -71,6 +72,7 @@ def session_end(*, user: User, uuid: UUID) -> bool:
 @transaction.atomic
 def sessions_end(*, user: User, actor: User | None, but: str | None = None) -> int:
     """Log the person out everywhere, but for the session with the key ``but``."""
+    User.objects.select_for_update().get(pk=user.pk)
     ended, _ = user.browser_sessions.exclude(session_key=but or "").delete()
     if ended:
         audit_record(project=None, actor=actor, action="session.end", subject=user.uuid, sessions=ended)

@@ -4,9 +4,7 @@ from typing import Any, cast
 from uuid import UUID
 
 from allauth.account.forms import LoginForm
-from allauth.account.internal.flows.login import perform_password_login
 from allauth.account.internal.stagekit import clear_login
-from allauth.account.models import Login
 from allauth.account.views import LoginView
 from allauth.socialaccount.adapter import get_adapter as provider_adapter
 from allauth.socialaccount.models import SocialAccount
@@ -14,8 +12,9 @@ from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm, UsernameField
+from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm, SetPasswordForm, UsernameField
 from django.contrib.auth.views import PasswordChangeView, PasswordResetConfirmView
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse_lazy
@@ -25,8 +24,8 @@ from accounts.adapters import AccountAdapter, no_passkeys
 from accounts.limits import address_block, tries_forget
 from accounts.models import Identity, Project, User
 from accounts.second_step import NOT_YOURS, password_is_right, session_keep
-from accounts.services.credentials import second_steps, tokens_revoke
-from accounts.services.identities import identity_set, password_reset_request
+from accounts.services.credentials import account_lock, second_steps, tokens_revoke
+from accounts.services.identities import identity_set, password_links, password_reset_request
 from accounts.sessions import session_end, sessions_end, sessions_of
 from core.exceptions import NotPossible
 
@@ -50,7 +49,16 @@ class IdentityForm(forms.Form):
     )
 
 
-class OwnPasswordForm(PasswordChangeForm):
+class ChosenPasswordForm(SetPasswordForm):  # type: ignore[type-arg]
+    """Django's; it saves the whole account, so nobody may change it in between."""
+
+    @transaction.atomic
+    def set_password_and_save(self, user: User, *args: Any, **values: Any) -> User:
+        account_lock(user)
+        return super().set_password_and_save(user, *args, **values)
+
+
+class OwnPasswordForm(ChosenPasswordForm, PasswordChangeForm):
     """Django's; wrong old passwords are counted as everywhere, and tokens may end with the old one."""
 
     ends_tokens = forms.BooleanField(required=False, initial=True)
@@ -94,7 +102,7 @@ class LogInForm(LoginForm):
         return self.cleaned_data
 
     def login(self, request: HttpRequest, redirect_url: str | None = None) -> HttpResponse:
-        return perform_password_login(request, {}, Login(user=self.user, redirect_url=redirect_url))
+        return AccountAdapter().log_in(request, cast(User, self.user), redirect_url)
 
 
 class LogIn(LoginView):
@@ -188,6 +196,8 @@ def password_forgotten(request: HttpRequest) -> HttpResponse:
 class PasswordChoose(PasswordResetConfirmView):
     """Where the link leads; Django moves its secret out of the address at once."""
 
+    form_class = ChosenPasswordForm
+    token_generator = password_links
     template_name = "accounts/password_choose.html"
     success_url = reverse_lazy("login")
 

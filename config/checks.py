@@ -23,19 +23,22 @@ def open_site(app_configs: Any = None, **kwargs: Any) -> list[CheckMessage]:
 
 def secrets() -> Findings:
     """Report each secret that can be guessed, or still has the value of the example file or of some other example."""
-    key, bucket = settings.SECRET_KEY, settings.STORAGES["default"].get("OPTIONS", {})
-    if len(key) < 50 or len(set(key)) < 12 or _is_example(key):
-        yield Error(
-            "SECRET_KEY can be guessed: sessions and password links could be forged.",
-            hint="Make one: python -c 'import secrets; print(secrets.token_urlsafe(50))'",
-            id="momentjudge.E001",
-        )
+    bucket = settings.STORAGES["default"].get("OPTIONS", {})
+    former = [("SECRET_KEY_FALLBACKS", str(key)) for key in settings.SECRET_KEY_FALLBACKS]
+    for name, key in [("SECRET_KEY", settings.SECRET_KEY), *former]:
+        if len(key) < 50 or len(set(key)) < 12 or _is_example(key):
+            yield Error(
+                f"{name} can be guessed: sessions and password links could be forged.",
+                hint="Make one: python -c 'import secrets; print(secrets.token_urlsafe(50))'",
+                id="momentjudge.E001",
+            )
     values_by_name = {
         "The password in DATABASE_URL": settings.DATABASES["default"].get("PASSWORD"),
         "The password in BROKER_URL": urlsplit(settings.CELERY_BROKER_URL).password,
         "METRICS_TOKEN": settings.METRICS_TOKEN,
         "S3_ACCESS_KEY_ID": bucket.get("access_key"),
         "S3_SECRET_ACCESS_KEY": bucket.get("secret_key"),
+        **{f"The secret of the provider {one.app['name']}": one.app["secret"] for one in settings.OIDC},
     }
     for name, value in values_by_name.items():
         if _is_example(value or ""):

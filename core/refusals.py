@@ -60,6 +60,7 @@ def configured_secrets() -> tuple[str, ...]:
         str(settings.DATABASES["default"].get("PASSWORD", "")),
         str(settings.STORAGES["default"].get("OPTIONS", {}).get("secret_key", "")),
         *(str(provider.app["secret"]) for provider in settings.OIDC),
+        *settings.SECRET_KEY_FALLBACKS,
         broker=str(settings.CELERY_BROKER_URL),
     )
 

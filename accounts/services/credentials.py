@@ -24,6 +24,7 @@ from allauth.mfa.totp.internal.auth import (
     hotp_value,
     yield_hotp_counters_from_time,
 )
+from allauth.socialaccount.models import SocialAccount
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
 from django.db import transaction
@@ -45,6 +46,8 @@ RECOVERY_CODES = 10
 LETTERS = "abcdefghijkmnpqrstuvwxyz23456789"  # no l, o, 0, 1
 WRONG = "This code is not right. Codes change every 30 seconds and work once."
 TOO_MANY = "Too many wrong codes."
+CHANGED = "Your account changed a moment ago. Log in once more, then try again."
+SECOND_STEP_IS_NEW = "Your account has a second step since a moment ago. Log in once more."
 STAYS = "Your role requires a second step, so it cannot be turned off; whoever runs the site can reset it."
 LONGEST_KEY_NAME, MOST_KEYS = 40, 10
 PREFIX = "mj_"  # so that scanners for leaked secrets can know one
@@ -66,6 +69,38 @@ def phone_of(user: User) -> Authenticator | None:
 
 def passkeys_of(user: User) -> QuerySet[Authenticator]:
     return second_steps(user).filter(type=Type.WEBAUTHN)
+
+
+def account_lock(user: User) -> User:
+    """Lock the account until the transaction ends, before any row of it, and return it as it is now.
+
+    Raises:
+        NotPossible: it was erased, or got another password, since ``user`` was read.
+    """
+    account = User.objects.select_for_update().get(pk=user.pk)
+    if not account.is_active or account.password != user.password:
+        raise NotPossible(CHANGED)
+    return account
+
+
+def log_in_check(request: HttpRequest, user: User) -> None:
+    """Look once more at what a log-in used, with the account locked.
+
+    Raises:
+        NotPossible: a second step or a link with a provider was removed meanwhile, or a second step was set up.
+    """
+    rows: QuerySet[Any]
+    for record in get_authentication_records(request, user):
+        if record["method"] == "mfa":
+            rows = Authenticator.objects.filter(user=user, pk=record["id"])
+        elif record["method"] == "socialaccount":
+            rows = SocialAccount.objects.filter(user=user, provider=record["provider"], uid=record["uid"])
+        else:
+            continue
+        if not rows.exists():
+            raise NotPossible(CHANGED)
+    if second_steps(user).exists() and not second_step_was_taken(request, user):
+        raise NotPossible(SECOND_STEP_IS_NEW)
 
 
 def second_step_was_taken(request: HttpRequest, user: User) -> bool:
@@ -105,7 +140,7 @@ def phone_confirm(*, user: User, secret: str, code: str, session: str | None) ->
     """
     CODES.try_or_refuse(str(user.uuid), TOO_MANY)
     with transaction.atomic():
-        User.objects.select_for_update().get(pk=user.pk)
+        account_lock(user)
         phone_begin(user=user)
         clock = _clock_at(secret, code)
         if clock is None:
@@ -125,7 +160,7 @@ def passkey_add(*, user: User, name: str, credential: dict[str, Any], session: s
         NotPossible: the name is empty or too long, or the person has too many.
     """
     name = checked_name(name)
-    User.objects.select_for_update().get(pk=user.pk)
+    account_lock(user)
     if len(name) > LONGEST_KEY_NAME:
         raise NotPossible(f"The name of a passkey has at most {LONGEST_KEY_NAME} characters.")
     if passkeys_of(user).count() >= MOST_KEYS:
@@ -144,7 +179,7 @@ def second_step_remove(*, user: User, session: str | None, passkey: UUID | None 
     Raises:
         NotPossible: it is the last, and a role of the person's requires one.
     """
-    User.objects.select_for_update().get(pk=user.pk)
+    account_lock(user)
     which = {"data__uuid": str(passkey)} if passkey else {"type": Type.TOTP}
     row = second_steps(user).filter(**which).first()
     if row is None:
@@ -171,6 +206,7 @@ def second_step_check(*, user: User, code: str) -> Authenticator:
     """
     CODES.try_or_refuse(str(user.uuid), TOO_MANY)
     with transaction.atomic():
+        account_lock(user)
         rows = Authenticator.objects.select_for_update().filter(user=user).exclude(type=Type.WEBAUTHN)
         for row in rows.order_by("type"):  # paper first: the phone's secret may be under a key that is lost
             if _use(row, user, code):
@@ -209,7 +245,7 @@ def _clock_at(secret: str, code: str, drift: int = 0) -> dict[str, int] | None:
 @transaction.atomic
 def recovery_codes_renew(*, user: User) -> list[str]:
     """Ten new recovery codes; the old ones are void."""
-    User.objects.select_for_update().get(pk=user.pk)
+    account_lock(user)
     if not second_steps(user).exists():
         raise NotPossible("You log in without a second step.")
     audit_record(project=None, actor=user, action="totp.codes", subject=user.uuid)
@@ -219,6 +255,7 @@ def recovery_codes_renew(*, user: User) -> list[str]:
 @transaction.atomic
 def second_step_reset(*, user: User, actor: User | None) -> bool:
     """Somebody lost phone, passkeys and paper: all are off and every session ends; False when there were none."""
+    User.objects.select_for_update().get(pk=user.pk)
     if not second_step_forget(user=user):
         return False
     ended = sessions_end(user=user, actor=actor)
@@ -270,10 +307,14 @@ def encrypt(text: str) -> str:
     return _fernet(settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS).encrypt(text.encode()).decode()
 
 
-def decrypt(text: str) -> str:
-    """Undo ``encrypt``. Raises NotPossible where that was done under a key that the site no longer knows."""
+def decrypt(text: str, *, within_s: int | None = None) -> str:
+    """Undo ``encrypt``.
+
+    Raises:
+        NotPossible: that was done under a key that the site no longer knows, or longer ago than ``within_s`` seconds.
+    """
     try:
-        return _fernet(settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS).decrypt(text).decode()
+        return _fernet(settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS).decrypt(text, within_s).decode()
     except InvalidToken:
         raise NotPossible(
             "The site has another key since you set up your phone, so its codes cannot be checked."
@@ -317,7 +358,7 @@ def token_create(*, user: User, name: str, scopes: Iterable[str] = tuple(SCOPES)
         raise NotPossible(f"A token ends after 1 to {LONGEST_DAYS} days, or not at all.")
     if len(name) > LONGEST_TOKEN_NAME:
         raise NotPossible(f"The name of a token has at most {LONGEST_TOKEN_NAME} characters.")
-    tokens = User.objects.select_for_update().get(pk=user.pk).access_tokens
+    tokens = account_lock(user).access_tokens
     if tokens.filter(name=name).exists():
         raise NotPossible(f"You have a token named {name!r} already.")
     if tokens.count() >= MOST:
@@ -335,7 +376,8 @@ def token_create(*, user: User, name: str, scopes: Iterable[str] = tuple(SCOPES)
 @transaction.atomic
 def token_revoke(*, user: User, uuid: UUID) -> bool:
     """From now on the token opens nothing; False when the person has no such token."""
-    row = user.access_tokens.select_for_update().filter(uuid=uuid).first()
+    User.objects.select_for_update().get(pk=user.pk)
+    row = user.access_tokens.filter(uuid=uuid).first()
     if row is None:
         return False
     audit_record(project=None, actor=user, action="token.revoke", subject=row.uuid)
@@ -346,6 +388,7 @@ def token_revoke(*, user: User, uuid: UUID) -> bool:
 @transaction.atomic
 def tokens_revoke(*, user: User) -> int:
     """None of the person's tokens opens anything from now on."""
+    User.objects.select_for_update().get(pk=user.pk)
     ended, _ = user.access_tokens.all().delete()
     if ended:
         audit_record(project=None, actor=user, action="token.revoke", subject=user.uuid, tokens=ended)

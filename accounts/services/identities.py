@@ -6,13 +6,13 @@ Nothing here reaches the audit but which of these was touched: the audit is kept
 import logging
 from functools import partial
 from secrets import token_urlsafe
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 from allauth.account.models import EmailAddress
 from allauth.socialaccount.models import SocialAccount
 from django.conf import settings
-from django.contrib.auth.tokens import default_token_generator
+from django.contrib.auth.tokens import PasswordResetTokenGenerator
 from django.core.mail import send_mail
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
@@ -23,7 +23,8 @@ from django.utils.http import urlsafe_base64_encode
 
 from accounts.limits import MAILS_FROM, MAILS_TO, once
 from accounts.models import Identity, Project, User
-from accounts.services.credentials import second_step_forget
+from accounts.services.credentials import account_lock, second_step_forget
+from accounts.sessions import sessions_end
 from core.audit import audit_record
 from core.exceptions import Busy, NotPossible
 from core.jobs import durable
@@ -37,6 +38,7 @@ NOBODY = 0  # no account's; the broker is asked all the same, so that its answer
 RESET_TASK = "accounts.tasks.password_link_mail"
 CHANGED_TASK = "accounts.tasks.email_changed_mail"
 NAME_TAKEN = "This user name is taken. Choose another."
+OTHERS = "This log-in is linked with another account."
 EMAIL_TAKEN = "This e-mail address belongs to another account. Log in with that one, or use another address."
 RESET_SUBJECT = "MomentJudge: a new password"
 RESET_WORDS = """Somebody, probably you, asked for a new password for your MomentJudge account {username}.
@@ -79,6 +81,7 @@ def account_create(new: NewAccount) -> User:
 @transaction.atomic
 def identity_set(*, user: User, name: str, email: str) -> Identity:
     """Set name and e-mail address, which may be empty; NotPossible where the address is another account's."""
+    account_lock(user)
     values = {"name": name.strip(), "email": email.strip()}
     old_identity = Identity.objects.filter(user=user).first()
     changed = sorted(field for field, value in values.items() if value != getattr(old_identity, field, ""))
@@ -133,6 +136,37 @@ def identity_forget(*, user: User, actor: User | None, project: Project | None, 
     logger.info("identity of account %s erased", account.pk)
 
 
+@transaction.atomic
+def provider_link(*, user: User, provider: str, uid: str) -> None:
+    """Let whoever is ``uid`` at the provider log in as the person.
+
+    Raises:
+        NotPossible: they log in as somebody else already, or the account changed meanwhile.
+    """
+    account_lock(user)
+    link, is_new = SocialAccount.objects.get_or_create(provider=provider, uid=uid, defaults={"user": user})
+    if link.user_id != user.pk:
+        raise NotPossible(OTHERS)
+    if is_new:
+        audit_record(project=None, actor=user, action="provider.link", subject=user.uuid, provider=provider)
+
+
+@transaction.atomic
+def provider_unlink(*, user: User, provider: str, session: str | None) -> bool:
+    """Let nobody log in by the provider any more, and end every other session; whether there was a link.
+
+    Raises:
+        NotPossible: the person has no password to log in with.
+    """
+    if not account_lock(user).has_usable_password():
+        raise NotPossible("Set a password first: without one nothing would let you in any more.")
+    if not SocialAccount.objects.filter(user=user, provider=provider).delete()[0]:
+        return False
+    audit_record(project=None, actor=user, action="provider.unlink", subject=user.uuid, provider=provider)
+    sessions_end(user=user, actor=user, but=session)
+    return True
+
+
 def account_led_or_refused(*, user: User, lead: User) -> None:
     """An account is one for all projects, so only who leads all of them may touch it, and never another lead's.
 
@@ -146,10 +180,21 @@ def account_led_or_refused(*, user: User, lead: User) -> None:
         raise NotPossible("This person also works in a project that you do not lead; its lead must take part in this.")
 
 
+class PasswordLinks(PasswordResetTokenGenerator):
+    """Django's links to new passwords, which end with the e-mail address, too, that they may have been sent to."""
+
+    def _make_hash_value(self, user: Any, timestamp: int) -> str:
+        identity = getattr(user, "identity", None)
+        return f"{super()._make_hash_value(user, timestamp)}{identity.email if identity else ''}"
+
+
+password_links = PasswordLinks()
+
+
 def password_link(user: User) -> str:
     """The path of a page where the person chooses a new password, once, within a day."""
     uid = urlsafe_base64_encode(force_bytes(user.pk))
-    return reverse("password-choose", args=[uid, default_token_generator.make_token(user)])
+    return reverse("password-choose", args=[uid, password_links.make_token(user)])
 
 
 def password_reset_request(*, email: str, address: str) -> None:

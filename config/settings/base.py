@@ -78,8 +78,8 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "core.error_pages.NamedErrorsMiddleware",
-    "accounts.second_step.SecondStepMiddleware",
     "allauth.account.middleware.AccountMiddleware",
+    "accounts.middleware.SecondStepMiddleware",  # sees an exception before allauth does
 ]
 TEMPLATES = [
     {

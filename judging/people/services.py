@@ -13,7 +13,6 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.contrib.auth.hashers import check_password
 from django.core.mail import send_mail
 from django.db import transaction
 from django.db.models import Q
@@ -149,13 +148,13 @@ def invitation_accept(*, secret: str, person: User | NewAccount) -> Membership:
     return member
 
 
-def invitation_accepted_just_now(*, secret: str, username: str, password: str) -> Membership | None:
-    """Return the membership just made by the same form, when sent twice: the first answer may never have been seen."""
+def invitation_accepted_just_now(*, secret: str, username: str) -> Membership | None:
+    """Return the membership just made, with its account, by a form that is sent twice: its answer may be lost."""
     invitation = Invitation.objects.select_related("accepted_by").filter(digest=secret_digest(secret)).first()
     if invitation is None or invitation.accepted_by is None or invitation.accepted_at is None:
         return None
-    same = invitation.accepted_by.username == username and invitation.accepted_at > timezone.now() - JUST_NOW
-    if not same or not check_password(password, invitation.accepted_by.password):
+    is_new = invitation.accepted_by.created_at >= invitation.accepted_at > timezone.now() - JUST_NOW
+    if not is_new or invitation.accepted_by.username != username:
         return None
     return Membership.objects.select_related("user", "project").get(
         project=invitation.project_id, user=invitation.accepted_by

@@ -6,7 +6,6 @@ from typing import cast
 from uuid import UUID
 
 from django.contrib import messages
-from django.contrib.auth import login
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -15,11 +14,11 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.access import ANNOTATOR, LEAD, MemberRequest, project_action, project_page, row_page
+from accounts.adapters import AccountAdapter
 from accounts.limits import REGISTRATIONS, address_block
 from accounts.menu import first_page
 from accounts.models import Membership, Project, User
 from accounts.rules import OUT, STEPS
-from accounts.services.credentials import second_steps
 from accounts.services.identities import EMAIL_TAKEN, NewAccount, account_led_or_refused
 from core.exceptions import MomentJudgeError, NotPossible
 from judging.exceptions import InvitationGone, InvitationUnknown
@@ -37,7 +36,6 @@ from judging.people.selectors import (
     status_counts,
 )
 
-BACKEND = "accounts.sessions.AccountBackend"
 Accept = Callable[..., Membership]  # of ``person``
 
 
@@ -48,11 +46,9 @@ def invitation(request: HttpRequest, secret: str) -> HttpResponse:
     try:
         row = services.invitation_find(secret=secret)
     except InvitationGone:
-        credentials = {name: request.POST.get(name, "") for name in ("username", "password")}
-        member = (
-            services.invitation_accepted_just_now(secret=secret, **credentials) if request.method == "POST" else None
-        )
-        if member is None:
+        username, password = (request.POST.get(name, "") for name in ("username", "password"))
+        member = services.invitation_accepted_just_now(secret=secret, username=username)
+        if not member or AccountAdapter().authenticate(request, username=username, password=password) != member.user:
             raise
         return _arrive(request, member)
     initial = {"name": row.identity.name, "email": row.identity.email} if row.identity else {}
@@ -104,11 +100,9 @@ def _accepted(form: JoinForm, person: User | None, accept: Accept) -> Membership
 
 
 def _arrive(request: HttpRequest, member: Membership) -> HttpResponse:
-    """Logged in, at the first page of the role; who logs in by a second step does that themselves."""
+    """Logged in, at the first page of the role."""
     if request.user != member.user:
-        if second_steps(member.user).exists():
-            return redirect("login")
-        login(request, member.user, backend=BACKEND)
+        return AccountAdapter().log_in(request, member.user, first_page(member))
     return redirect(first_page(member))
 
 

@@ -41,6 +41,7 @@ class Provider:
 
     Attributes:
         token_query: what the site wrote to the token endpoint, last.
+        requests: the paths that were requested.
     """
 
     def __init__(self, url: str = URL) -> None:
@@ -51,6 +52,7 @@ class Provider:
         self.token_query: dict[str, Any] = {}
         self.is_unavailable = False
         self.codes: set[str] = {"the-code"}
+        self.requests: list[str] = []
 
     def id_token(self) -> str:
         now = int(time.time())
@@ -63,7 +65,8 @@ class Provider:
         if self.is_unavailable:
             raise requests.ConnectionError("nobody listens")
         status, body = 200, {}
-        match url.removeprefix(self.url):
+        self.requests.append(url.removeprefix(self.url))
+        match self.requests[-1]:
             case "/.well-known/openid-configuration":
                 body = {"issuer": self.url, "jwks_uri": f"{self.url}/keys", "token_endpoint": f"{self.url}/token"}
                 body |= {"authorization_endpoint": f"{self.url}/authorize", **self.config}
@@ -82,8 +85,13 @@ class Provider:
         answer.headers["content-type"] = "application/json"
         return answer
 
-    def patch(self, monkeypatch: pytest.MonkeyPatch) -> "Provider":
-        monkeypatch.setattr(requests.Session, "request", lambda session, *words, **more: self.request(*words, **more))
+    def patch(self, monkeypatch: pytest.MonkeyPatch, *others: "Provider") -> "Provider":
+        """Answer the site's requests for this provider and ``others``."""
+
+        def request(session: requests.Session, method: str, url: str, **more: Any) -> requests.Response:
+            return next(one for one in (self, *others) if url.startswith(one.url)).request(method, url, **more)
+
+        monkeypatch.setattr(requests.Session, "request", request)
         return self
 
     def begin(self, client: Client, name: str = "lab", **form: str) -> dict[str, str]:

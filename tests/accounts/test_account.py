@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.contrib.auth.forms import SetPasswordForm
 from django.core import mail
 from django.core.management import CommandError, call_command
 from django.http import HttpResponse
@@ -18,7 +19,7 @@ from accounts.limits import LOGINS_TO, address_block, client_address
 from accounts.models import CacheEntry, Identity, User
 from accounts.services import identities
 from accounts.services.credentials import token_create
-from accounts.services.identities import identity_set, password_link
+from accounts.services.identities import identity_forget, identity_set, password_link
 from core.messages import NoMail
 from tests.conftest import Messages
 from tests.factories import MembershipFactory, UserFactory
@@ -140,11 +141,47 @@ class TestForgotten:
             client.post(reverse("password-forgotten"), {"email": "some@example.org"})
         assert mail.outbox == []
 
+    @pytest.mark.parametrize("email", ["new@example.org", ""])
+    def test_a_link_ends_with_the_address_that_it_was_sent_to(self, client: Client, person: User, email: str) -> None:
+        """Whoever reads the old mailbox still gets in by nothing."""
+        link = password_link(person)
+        identity_set(user=person, name="Another Name", email="some@example.org")
+        assert client.get(link).status_code == 302
+        identity_set(user=person, name="Another Name", email=email)
+        assert "used up" in body(Client().get(link))
+
+    def test_a_link_written_while_the_address_changes_opens_nothing(self, person: User) -> None:
+        """The message goes to the address that was read, so the link is one of that address."""
+        as_read = User.objects.select_related("identity").get(pk=person.pk)
+        identity_set(user=person, name="Some", email="new@example.org")
+        assert "used up" in body(Client().get(password_link(as_read)))
+
     @pytest.mark.parametrize(
         "link", ["/password/choose/x/y/", "/password/choose/MQ/set-password/", "/password/choose/%00/%00/"]
     )
     def test_a_garbled_link(self, client: Client, link: str) -> None:
         assert "used up" in body(client.get(link))
+
+
+@pytest.mark.parametrize("page", ["change", "link"])
+def test_a_new_password_does_not_undo_an_erasure_of_this_moment(
+    client: Client, person: User, monkeypatch: pytest.MonkeyPatch, page: str
+) -> None:
+    """The form was checked against the account as it was before."""
+    client.force_login(person)
+    url = reverse("password-change") if page == "change" else client.get(password_link(person)).headers["Location"]
+    check = SetPasswordForm.clean
+
+    def then_erase(form: Any) -> Any:
+        values = check(form)
+        identity_forget(user=person, actor=None, project=None)
+        return values
+
+    monkeypatch.setattr(SetPasswordForm, "clean", then_erase)
+    answer = client.post(url, {"old_password": PASSWORD, **NEW})
+    assert answer.status_code == 409 and "changed a moment ago" in body(answer)
+    person.refresh_from_db()
+    assert (person.is_active, person.has_usable_password()) == (False, False)
 
 
 class TestNoMail:

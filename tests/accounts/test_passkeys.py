@@ -10,14 +10,18 @@ from zipfile import ZipFile
 
 import pytest
 from allauth.mfa.models import Authenticator
+from allauth.mfa.stages import AuthenticateStage
+from allauth.mfa.webauthn.internal import auth as webauthn
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 from fido2.utils import websafe_decode, websafe_encode
 from pytest_django import Settings
 
-from accounts.models import CacheEntry, User
+from accounts.models import BrowserSession, CacheEntry, User
 from accounts.services.credentials import codes_left, passkeys_of, second_step_remove
+from accounts.services.identities import identity_forget
 from core.exceptions import NotPossible
 from core.models import AuditEvent
 from judging.people.person_data import person_data
@@ -156,9 +160,58 @@ class TestLoggingIn:
         assert not is_in(other)
         client.post(reverse("passkey-login"), {"credential": answer})
         assert is_in(client)
-        client.post(reverse("logout"))
+        session = client.session  # logging out would empty it
+        for name in (SESSION_KEY, BACKEND_SESSION_KEY, HASH_SESSION_KEY):
+            del session[name]
+        session.save()
         client.post(reverse("passkey-login"), {"credential": answer})
         assert not is_in(client)
+
+    def test_one_removed_in_this_moment_is_refused_in_words(
+        self, passkey: Passkey, person: User, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Be it to log in, as the second step, or to confirm."""
+        by_itself, second, confirming = visitor(), visitor(), visitor()
+        log_in(second)
+        log_in_by(confirming, passkey)
+        complete = webauthn.complete_authentication
+
+        def then_remove(user: User, answer: Any) -> Authenticator:
+            row = complete(user, answer)
+            Authenticator.objects.filter(pk=row.pk).delete()
+            return row
+
+        steps = [(by_itself, "passkey-login", login_options(by_itself))]
+        for client, page in ((second, "login-code"), (confirming, "mfa_reauthenticate_webauthn")):
+            steps.append((client, page, options_on(client.get(reverse(page)))))
+        row = passkeys_of(person).get()
+        monkeypatch.setattr(webauthn, "complete_authentication", then_remove)
+        for client, page, options in steps:
+            row.save(force_insert=not Authenticator.objects.filter(pk=row.pk).exists())
+            answer = client.post(reverse(page), {"credential": passkey.get(options)})
+            assert answer.status_code == 409 and "removed a moment ago" in answer.text, page
+        assert not is_in(by_itself) and not is_in(second)
+
+    @pytest.mark.parametrize("change", ["removed", "erased"])
+    def test_a_log_in_that_a_change_overtakes_stores_no_session(
+        self, passkey: Passkey, person: User, monkeypatch: pytest.MonkeyPatch, change: str
+    ) -> None:
+        give_phone(person)
+        name = UUID(passkeys_of(person).get().data["uuid"])
+        handle = AuthenticateStage.handle
+
+        def then_change(stage: AuthenticateStage) -> Any:
+            if change == "removed":
+                second_step_remove(user=person, session=None, passkey=name)
+            else:
+                identity_forget(user=person, actor=None, project=None)
+            return handle(stage)
+
+        monkeypatch.setattr(AuthenticateStage, "handle", then_change)
+        client = visitor()
+        assert log_in_by(client, passkey).headers["Location"] == reverse("login")
+        assert not is_in(client)
+        assert not BrowserSession.objects.filter(user=person).exists()
 
     @pytest.mark.parametrize(
         "change",
@@ -317,6 +370,11 @@ class TestRemoving:
         )
         assert answer.status_code == 422
         assert client.get(reverse("passkey-add")).headers["Location"].startswith(reverse("account_reauthenticate"))
+
+    def test_an_answer_confirms_once(self, passkey: Passkey, here: Client) -> None:
+        url = reverse("mfa_reauthenticate_webauthn")
+        form = {"credential": passkey.get(options_on(here.get(url)))}
+        assert [here.post(url, form).status_code for _ in range(2)] == [302, 422]
 
     def test_of_somebody_else_there_is_none(self, passkey: Passkey, person: User) -> None:
         name = passkeys_of(person).get().data["uuid"]

@@ -2,28 +2,36 @@
 
 from typing import Any
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 import jwt
 import pytest
+from allauth.account.internal.flows import reauthentication
 from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from allauth.mfa.stages import AuthenticateStage
 from allauth.socialaccount.models import SocialAccount, SocialToken
 from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
 
-from accounts import provider
+from accounts import adapters, provider
 from accounts.limits import BEGINNINGS_FROM
 from accounts.management.commands.person_traces import traces
 from accounts.models import BrowserSession, CacheEntry, User
-from accounts.services.identities import identity_set
+from accounts.services.credentials import keyed_digests
+from accounts.services.identities import identity_forget, identity_set
 from core.models import AuditEvent
 from judging.people.services import invitation_create
 from tests.accounts.acts import give_phone, shown_on_phone
 from tests.accounts.oidc import CLIENT_ID, URL, Provider, jwk, key, providers
 from tests.accounts.phone import PASSWORD, is_in, log_in
 from tests.factories import ProjectFactory, lead
+from tests.judging.concurrency.meeting import overlap
 
 pytestmark = pytest.mark.django_db
+FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+ADDRESS = "203.0.113.9"
 DID_NOT = "did not work"
 NOT_LINKED = "No account here is linked"
 
@@ -41,21 +49,22 @@ def person() -> User:
     return user
 
 
-def link(client: Client, lab: Provider) -> None:
+def link(client: Client, lab: Provider, name: str = "lab") -> None:
     """Log in, say once more who it is, and link."""
     log_in(client)
-    answer = client.post(reverse("openid_connect_login", args=["lab"]))
-    page = answer.headers["Location"]
+    url = reverse("openid_connect_login", args=[name])
+    page = client.post(url).headers["Location"]
     assert page.startswith(reverse("account_reauthenticate"))
-    answer = client.post(page, {"password": PASSWORD, "next": reverse("openid_connect_login", args=["lab"])})
+    answer = client.post(page, {"password": PASSWORD, "next": url})
     query = dict(part.split("=", 1) for part in urlsplit(answer.headers["Location"]).query.split("&"))
     lab.nonce = query["nonce"]
-    assert lab.end(client, query).headers["Location"] == reverse("account")
+    assert lab.end(client, query, name=name).headers["Location"] == reverse("account")
 
 
 @pytest.fixture
 def linked(person: User, lab: Provider) -> User:
     link(Client(), lab)
+    CacheEntry.objects.all().delete()  # the provider is asked again what it is
     assert SocialAccount.objects.get().user == person
     return person
 
@@ -81,7 +90,43 @@ class TestLinking:
         client.post(reverse("account_reauthenticate"), {"password": PASSWORD})
         query = lab.begin(client)
         settings.ACCOUNT_REAUTHENTICATION_TIMEOUT = 0
-        assert lab.end(client, query).headers["Location"] == reverse("account_reauthenticate")
+        assert lab.end(client, query).headers["Location"] == reverse("account")
+        assert "too long ago" in client.get(reverse("account")).text
+        client.post(reverse("account_reauthenticate"), {"password": PASSWORD})  # for something else
+        assert not SocialAccount.objects.exists()
+
+    def test_a_confirmation_for_something_else_carries_out_nothing_that_waits(
+        self, client: Client, linked: User, lab: Provider
+    ) -> None:
+        log_in(client)
+        client.post(reverse("provider-unlink", args=["lab"]))
+        form = {"password": PASSWORD, "next": reverse("tokens")}
+        assert client.post(reverse("account_reauthenticate"), form).headers["Location"] == reverse("tokens")
+        form["next"] = reverse("provider-unlink", args=["lab"])
+        client.post(reverse("account_reauthenticate"), form)
+        assert SocialAccount.objects.exists()
+
+    @pytest.mark.parametrize("change", ["erased", "another password"])
+    def test_an_account_that_changes_in_this_moment_stays_changed(
+        self, client: Client, person: User, lab: Provider, monkeypatch: pytest.MonkeyPatch, change: str
+    ) -> None:
+        log_in(client)
+        client.post(reverse("account_reauthenticate"), {"password": PASSWORD})
+        query = lab.begin(client)
+        did_recently, rows = reauthentication.did_recently_reauthenticate, []
+
+        def after_that(request: Any) -> bool:
+            is_recent = did_recently(request)
+            if change == "erased":
+                identity_forget(user=person, actor=None, project=None)
+            else:
+                User.objects.update(password="another hash")
+            rows.append(User.objects.values().get())
+            return is_recent
+
+        monkeypatch.setattr(reauthentication, "did_recently_reauthenticate", after_that)
+        assert lab.end(client, query).status_code in (302, 400)  # the session may have ended, too
+        assert [User.objects.values().get()] == rows
         assert not SocialAccount.objects.exists()
 
     def test_then_it_lets_in_and_no_one_else(self, client: Client, linked: User, lab: Provider) -> None:
@@ -144,15 +189,18 @@ class TestLinking:
         settings.SOCIALACCOUNT_PROVIDERS = providers(lab=URL, other="https://other.example")
         page = Client().get(reverse("login")).text
         assert "Log in with lab" in page and "Log in with other" in page
-        other = Provider("https://other.example").patch(monkeypatch)
+        other = Provider("https://other.example").patch(monkeypatch, lab)
         other.end(client := Client(), other.begin(client, name="other"), name="other")
         assert not is_in(client)  # the same name of a person at another provider
-        lab.patch(monkeypatch)
+        link(Client(), other, name="other")
         query = lab.begin(client)
-        lab.end(client, query, name="other")  # an answer of the one where the other's is waited for
+        other.nonce = lab.nonce
+        other.end(client, query, name="other")  # an answer of the one where the other's is waited for
         assert not is_in(client)
+        other.end(client, other.begin(client, name="other"), name="other")
+        assert is_in(client)
 
-    def test_the_provider_lets_people_choose_an_account_when_linking_alone(
+    def test_linking_alone_lets_one_choose_an_account_of_the_provider(
         self, client: Client, linked: User, lab: Provider
     ) -> None:
         assert "prompt" not in lab.begin(Client())
@@ -167,6 +215,18 @@ class TestLinking:
         settings.SECRET_KEY_FALLBACKS = []
         lab.log_in(client := Client())
         assert is_in(client)
+
+    def test_of_links_under_several_former_keys_the_newest_outlives_them(
+        self, linked: User, lab: Provider, settings: Settings
+    ) -> None:
+        former, settings.SECRET_KEY = settings.SECRET_KEY, "another" * 10
+        link(Client(), lab)
+        settings.SECRET_KEY_FALLBACKS, settings.SECRET_KEY = [settings.SECRET_KEY, former], "a third" * 10
+        newest = SocialAccount.objects.latest("date_joined")
+        for _ in range(2):
+            lab.log_in(client := Client())
+            assert is_in(client)
+        assert SocialAccount.objects.get() == newest
 
     def test_one_that_the_site_uses_no_longer_is_listed_and_can_be_unlinked(
         self, client: Client, linked: User, settings: Settings
@@ -196,6 +256,15 @@ class TestSecondStep:
         lab.log_in(client)
         overview = reverse("judging:overview", args=[project.uuid])
         assert client.get(overview).headers["Location"] == reverse("totp")
+
+    def test_one_that_waits_for_it_ends_with_the_link(self, client: Client, linked: User, lab: Provider) -> None:
+        give_phone(linked)
+        lab.log_in(client)
+        SocialAccount.objects.all().delete()
+        code = {"code": shown_on_phone(linked)}
+        assert client.post(reverse("login-code"), code).headers["Location"] == reverse("login")
+        assert "changed a moment ago" in notices(client)
+        assert not is_in(client)
 
     def test_who_is_no_more_gets_in_by_none(self, client: Client, linked: User, lab: Provider) -> None:
         User.objects.update(is_active=False)
@@ -228,6 +297,9 @@ class TestBelieved:
         ids=str,
     )
     def test_no_other_claims(self, client: Client, linked: User, lab: Provider, claims: dict[str, Any]) -> None:
+        if claims == {"sub": ""}:  # one that names nobody would be everybody
+            uid = keyed_digests("accounts.provider", f"{URL} ")[0]
+            SocialAccount.objects.create(user=linked, provider="lab", uid=uid)
         lab.claims = claims
         assert lab.log_in(client).headers["Location"] == reverse("login")
         assert not is_in(client)
@@ -282,12 +354,12 @@ class TestBelieved:
         assert not is_in(victim)
 
     def test_no_answer_twice(self, client: Client, linked: User, lab: Provider) -> None:
+        """In one session, which is not emptied in between: the first answer waits for its second step."""
+        give_phone(linked)
         query = lab.begin(client)
-        lab.end(client, query)
-        assert is_in(client)
-        client.post(reverse("logout"))
-        lab.end(client, query)
-        assert not is_in(client)
+        assert lab.end(client, query).headers["Location"] == reverse("login-code")
+        assert lab.end(client, query).headers["Location"] == reverse("login")
+        assert DID_NOT in notices(client)
 
     def test_no_code_of_another_log_in(self, client: Client, linked: User, lab: Provider) -> None:
         """A code that was caught opens nothing in the browser of who caught it: its nonce is of another question."""
@@ -373,14 +445,27 @@ class TestUnavailable:
         answer = client.post(reverse("openid_connect_login", args=["lab"]))
         assert answer.status_code == 302
 
-    def test_one_that_hangs_takes_two_threads_and_no_more(
-        self, client: Client, monkeypatch: pytest.MonkeyPatch
+    def test_one_that_hangs_takes_two_threads_and_none_of_another(
+        self, client: Client, lab: Provider, settings: Settings, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(provider.turns, "wait_s", 0.01)
-        with provider.turns.take(), provider.turns.take():
+        settings.SOCIALACCOUNT_PROVIDERS = providers(lab=URL, other="https://other.example")
+        Provider("https://other.example").patch(monkeypatch, lab)
+        turns = provider.turns_of("lab")
+        monkeypatch.setattr(turns, "wait_s", 0.01)
+        with turns.take(), turns.take():
             answer = client.post("/login/by/lab/")
             assert answer.status_code == 503 and "Wait half a minute" in answer.text
+            assert client.post("/login/by/other/").headers["Location"].startswith("https://other.example/authorize")
         assert client.post("/login/by/lab/").status_code == 302
+
+    def test_its_configuration_is_read_once_in_some_minutes(self, linked: User, lab: Provider) -> None:
+        lab.requests.clear()
+        lab.log_in(Client())
+        lab.log_in(Client())
+        assert lab.requests.count("/.well-known/openid-configuration") == 1
+        CacheEntry.objects.update(expires="2026-01-01T00:00Z")
+        lab.begin(Client())
+        assert lab.requests.count("/.well-known/openid-configuration") == 2
 
     def test_an_address_begins_so_many_log_ins_and_no_more(
         self, client: Client, lab: Provider, monkeypatch: pytest.MonkeyPatch
@@ -426,8 +511,76 @@ class TestPrivacy:
                 word for word in ("an-access-token", "some@example.org", "person-1", "Some Body") if word in data
             ]
 
+    def test_sessions_hold_no_address_browser_cookie_or_password_hash(
+        self, linked: User, lab: Provider, settings: Settings
+    ) -> None:
+        """Of a log-in that waits for its second step, of what waits for the password, of an answer that is late."""
+        browser: dict[str, Any] = {"headers": {"User-Agent": FIREFOX, "X-Forwarded-For": ADDRESS}}
+        waiting, here = (Client(**browser, REMOTE_ADDR=ADDRESS) for _ in range(2))
+        log_in(here)
+        passkey = uuid4()
+        Authenticator.objects.create(user=linked, type="webauthn", data={"uuid": str(passkey)})
+        assert lab.log_in(waiting).headers["Location"] == reverse("login-code")
+        linked.refresh_from_db()
+        secrets = [ADDRESS, "Firefox/140", here.cookies["sessionid"].value, linked.password]
+        actions = [reverse(name, args=["lab"]) for name in ("openid_connect_login", "provider-unlink")]
+        for url in (*actions, reverse("passkey-add"), reverse("passkey-remove", args=[passkey])):
+            assert here.post(url).headers["Location"].startswith(reverse("account_reauthenticate"))
+            assert [word for word in secrets if word in in_sessions()] == []
+        here.post(reverse("account_reauthenticate"), {"password": PASSWORD})
+        query = lab.begin(here)
+        settings.ACCOUNT_REAUTHENTICATION_TIMEOUT = 0
+        lab.end(here, query)
+        assert [word for word in secrets if word in in_sessions()] == []
+
     def test_the_scope_is_openid_alone(self, client: Client, lab: Provider) -> None:
         assert lab.begin(client)["scope"] == "openid"
+
+
+def in_sessions() -> str:
+    """Return all that the stored sessions hold."""
+    return str([session.get_decoded() for session in BrowserSession.objects.all()])
+
+
+@pytest.mark.django_db(transaction=True)
+def test_unlinking_ends_the_session_that_a_log_in_stores(
+    linked: User, lab: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The log-in has checked the link, and locks the account until its session is there to be ended."""
+    here, there = Client(), Client()
+    log_in(here)
+    here.post(reverse("account_reauthenticate"), {"password": PASSWORD})
+    query = lab.begin(there)
+    unlinking = lambda: here.post(reverse("provider-unlink", args=["lab"]))  # noqa: E731
+    answers = overlap(monkeypatch, (adapters.DefaultAccountAdapter, "login"), lambda: lab.end(there, query), unlinking)
+    assert [answer.status_code for answer in answers] == [302, 302]
+    assert (is_in(here), is_in(there)) == (True, False)
+
+
+@pytest.mark.parametrize("change", ["unlinked", "erased", "another password"])
+def test_a_log_in_that_a_change_overtakes_stores_no_session(
+    client: Client, linked: User, lab: Provider, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    handle = AuthenticateStage.handle
+
+    def then_change(stage: AuthenticateStage) -> Any:
+        response = handle(stage)
+        match change:
+            case "unlinked":
+                SocialAccount.objects.all().delete()
+            case "erased":
+                identity_forget(user=linked, actor=None, project=None)
+            case _:
+                User.objects.update(password="another hash")
+        return response
+
+    monkeypatch.setattr(AuthenticateStage, "handle", then_change)
+    User.objects.update(last_login=None)
+    BrowserSession.objects.all().delete()
+    assert lab.log_in(client).headers["Location"] == reverse("login")
+    assert "changed a moment ago" in notices(client)
+    assert not BrowserSession.objects.filter(user=linked).exists()
+    assert User.objects.get().last_login is None
 
 
 def test_signing_in_joins_no_project_and_an_invitation_does(client: Client, linked: User, lab: Provider) -> None:

@@ -14,20 +14,25 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
 
+from accounts import sessions
 from accounts.models import BrowserSession, CacheEntry, User
-from accounts.services import credentials
+from accounts.services import credentials, identities
 from accounts.services.credentials import (
     RECOVERY_CODES,
     code_of,
     codes_left,
     decrypt,
+    passkey_add,
     phone_begin,
     phone_confirm,
     phone_of,
     second_step_check,
     second_step_reset,
+    token_create,
+    token_revoke,
+    tokens_revoke,
 )
-from accounts.services.identities import identity_erase
+from accounts.services.identities import identity_erase, identity_forget, identity_set
 from core.exceptions import NotPossible
 from core.models import AuditEvent
 from tests.accounts.acts import give_phone, shown_on_phone
@@ -35,6 +40,7 @@ from tests.accounts.phone import PAPER as CODE
 from tests.accounts.phone import code_at, is_in
 from tests.factories import MembershipFactory, lead
 from tests.judging.api.acts import bearer
+from tests.judging.concurrency.meeting import overlap
 
 pytestmark = pytest.mark.django_db
 PASSWORD = "a long password"
@@ -108,6 +114,36 @@ class TestSettingUp:
         assert "<svg" not in body(other.get(reverse("totp")))
         assert other.post(reverse("totp"), {"code": code_at(secret)}).headers["Location"] == reverse("totp")
         assert phone_of(person) is None
+
+    @pytest.mark.parametrize("look_first", [True, False])
+    def test_one_begun_five_minutes_ago_is_neither_shown_nor_confirmed(
+        self, client: Client, person: User, monkeypatch: pytest.MonkeyPatch, look_first: bool
+    ) -> None:
+        """Whoever finds the browser open has not said the password."""
+        client.force_login(person)
+        secret = begun(client)
+        later = time.time() + 302
+        monkeypatch.setattr(time, "time", lambda: later)
+        if look_first:
+            assert "<svg" not in body(client.get(reverse("totp")))
+        answer = client.post(reverse("totp"), {"code": code_at(secret)})
+        assert answer.headers["Location"] == reverse("totp")
+        assert "begun too long ago" in body(client.get(reverse("totp"))) or look_first
+        assert phone_of(person) is None
+        assert "second-step-begun" not in client.session
+
+    @pytest.mark.parametrize("change", ["erased", "another password"])
+    def test_an_account_that_changed_meanwhile_gets_none(self, person: User, change: str) -> None:
+        secret = phone_begin(user=person)
+        if change == "erased":
+            identity_forget(user=person, actor=None, project=None)
+        else:
+            User.objects.update(password="another hash")
+        with pytest.raises(NotPossible, match="changed a moment ago"):
+            phone_confirm(user=person, secret=secret, code=code_at(secret), session=None)
+        with pytest.raises(NotPossible, match="changed a moment ago"):
+            passkey_add(user=person, name="phone", credential={}, session=None)
+        assert not Authenticator.objects.exists()
 
     def test_turning_it_on_and_off_ends_other_sessions(self, client: Client, person: User) -> None:
         other = Client()
@@ -364,3 +400,32 @@ class TestRequired:
         session["otp_device_id"] = "otp_totp.totpdevice/1"
         session.save()
         assert client.get(reverse("judging:overview", args=[project.uuid])).status_code == 200
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("act", ["code", "token", "tokens", "session", "sessions", "reset", "identity"])
+def test_what_writes_beside_an_erasure_waits_for_it_and_it_for_that(
+    person: User, monkeypatch: pytest.MonkeyPatch, act: str
+) -> None:
+    """Each locks the account first: one that locked its own row first would wait for the other, and be waited for."""
+    paper = give_phone(person)
+    identity_set(user=person, name="Some Body", email="some@example.org")
+    token_create(user=person, name="laptop")
+    store = sessions.SessionStore()
+    store["_auth_user_id"] = str(person.pk)
+    store.save()
+    token, session = person.access_tokens.get(), person.browser_sessions.get()
+    module, work = {
+        "code": (credentials, lambda: second_step_check(user=person, code=paper[0])),
+        "token": (credentials, lambda: token_revoke(user=person, uuid=token.uuid)),
+        "tokens": (credentials, lambda: tokens_revoke(user=person)),
+        "session": (sessions, lambda: sessions.session_end(user=person, uuid=session.uuid)),
+        "sessions": (sessions, lambda: sessions.sessions_end(user=person, actor=person)),
+        "reset": (credentials, lambda: second_step_reset(user=person, actor=person)),
+        "identity": (identities, lambda: identity_set(user=person, name="Other", email="some@example.org")),
+    }[act]
+    erasing = lambda: identity_forget(user=person, actor=None, project=None)  # noqa: E731
+    result, erased = overlap(monkeypatch, (module, "audit_record"), work, erasing)
+    assert not isinstance(result, Exception) and erased is None, (result, erased)
+    person.refresh_from_db()
+    assert not person.is_active

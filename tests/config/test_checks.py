@@ -12,6 +12,7 @@ from pytest_django import Settings
 
 from config import checks
 from core.embedded.services import BASE_DIR
+from core.env import Provider
 
 GOOD_KEY = "Zr8uZpwq1vT0bB3cYx5kLm7nQe9sFg2hJd4aUiOyRtEwPlKjHg6"
 SHORT_KEY = {"SECRET_KEY": "change-me"}
@@ -47,6 +48,9 @@ def message_ids() -> list[str]:
         ("SECRET_KEY", "short", ["E001"]),
         ("SECRET_KEY", "x" * 60, ["E001"]),
         ("SECRET_KEY", "change-me-" + GOOD_KEY, ["E001"]),
+        ("SECRET_KEY_FALLBACKS", [GOOD_KEY[::-1]], []),
+        ("SECRET_KEY_FALLBACKS", [GOOD_KEY[::-1], "short", "change-me-" + GOOD_KEY], ["E001", "E001"]),
+        ("OIDC", [Provider({"name": "the lab", "secret": "change-me"}, [])], ["E010"]),
         ("SITE_URL", "http://judge.site.test", ["E002"]),
         ("SITE_URL", "https://other.site.test", ["E004"]),
         ("ALLOWED_HOSTS", ["*"], ["E003"]),

@@ -128,14 +128,16 @@ def test_of_stores_that_repeat_what_opens_them(settings: Settings) -> None:
         "default": {"BACKEND": "core.storage.bucket.S3Media", "OPTIONS": {"secret_key": "opens/the+bucket"}}
     }
     settings.CELERY_BROKER_URL = "redis://:opens%2Fthe-broker@redis:6379/0"
+    settings.SECRET_KEY_FALLBACKS = ["opens/older", "opens/oldest"]
     settings.DATABASES["default"] = settings.DATABASES["default"] | {"PASSWORD": "opens@the/database"}
     text = without_secrets(
         "opens/the+bucket opens%2Fthe%2Bbucket; redis://:opens%2Fthe-broker@redis opens/the-broker;"
         " postgresql://momentjudge:opens%40the%2Fdatabase@postgres opens%40the/database opens@the/database"
+        " opens/older opens%2Foldest"
     )
     assert text == (
         "[secret] [secret]; redis://:[secret]@redis [secret];"
-        " postgresql://momentjudge:[secret]@postgres [secret] [secret]"
+        " postgresql://momentjudge:[secret]@postgres [secret] [secret] [secret] [secret]"
     )
 
 

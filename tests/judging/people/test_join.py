@@ -9,10 +9,11 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
-from accounts.models import Membership, Project
+from accounts.models import Membership, Project, User
 from accounts.services.identities import identity_set
 from judging.models import Invitation
 from judging.people.services import invitation_create
+from tests.accounts.acts import give_phone
 from tests.factories import (
     AssignmentFactory,
     BatchFactory,
@@ -102,6 +103,27 @@ class TestInvitation:
         assert project.memberships.filter(role="annotator").count() == 1
         answer = Client().post(link, {**FORM, "username": "another"})
         assert (answer.status_code, "used already" in body(answer)) == (410, True)
+
+    def test_sent_twice_with_another_password_it_is_a_wrong_log_in(self, client: Client, link: str) -> None:
+        """Whoever finds a used link tries no more passwords there than at the log-in."""
+        client.post(link, FORM)
+        wrong = {**FORM, "password": "quite another one"}
+        assert [Client().post(link, wrong).status_code for _ in range(6)] == [410] * 5 + [429]
+        assert Client().post(link, FORM).status_code == 429
+
+    def test_sent_twice_it_logs_in_nobody_whose_account_it_did_not_make(self, client: Client, link: str) -> None:
+        person = User.objects.create_user(FORM["username"], FORM["password"])
+        client.force_login(person)
+        client.post(link)
+        assert person.memberships.exists()
+        assert Client().post(link, FORM).status_code == 410
+
+    def test_sent_twice_it_asks_for_the_second_step_set_up_meanwhile(self, client: Client, link: str) -> None:
+        client.post(link, FORM)
+        give_phone(User.objects.get(username=FORM["username"]))
+        again = Client()
+        assert again.post(link, FORM).headers["Location"] == reverse("login-code")
+        assert again.get(reverse("account")).status_code == 302
 
     def test_the_secret_is_not_logged(self, client: Client, link: str, caplog: pytest.LogCaptureFixture) -> None:
         client.post(link, FORM)
