@@ -92,15 +92,15 @@ def _arguments(parser: argparse.ArgumentParser) -> dict[str, Any]:
 def error_codes() -> dict[str, int]:
     """Return the codes that programs read in answers, each with its status."""
     assert get_resolver().url_patterns  # so that every module with errors is imported
-    named = {(error.code, error.status) for error in _errors_below(MomentJudgeError)}
+    pairs = {(error.code, error.status) for error in _errors_below(MomentJudgeError)}
     of_api = {error.__name__: error for error in _errors_below(APIException) if error not in NEVER_RAISED}
-    named |= {(error.default_code, error.status_code) for error in of_api.values()}
-    named |= {(code, status) for status, (code, _) in OUTSIDE.items()} | {(DATABASE.code, DATABASE.status)}
-    named |= {code for tree in _trees() for node in ast.walk(tree) for code in _written_codes(node, of_api)}
+    pairs |= {(error.default_code, error.status_code) for error in of_api.values()}
+    pairs |= {(code, status) for status, (code, _) in OUTSIDE.items()} | {(DATABASE.code, DATABASE.status)}
+    pairs |= {code for tree in _trees() for node in ast.walk(tree) for code in _written_codes(node, of_api)}
     nginx = (ROOT / "docker" / "nginx" / "momentjudge.conf.template").read_text()
-    named |= {(code, int(status)) for status, code in re.findall(r'return (\d+) \'{"code": "(\w+)"', nginx)}
-    codes = dict(sorted(named))
-    assert len(codes) == len(named), "a code has one status"
+    pairs |= {(code, int(status)) for status, code in re.findall(r'return (\d+) \'{"code": "(\w+)"', nginx)}
+    codes = dict(sorted(pairs))
+    assert len(codes) == len(pairs), "a code has one status"
     return codes
 
 

@@ -177,7 +177,7 @@ def test_a_removal_is_a_fault(recorded: Any, present: Any, faults: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("writes", "present", "written"),
+    ("writes", "present", "recorded"),
     [
         ("", {"a": 1, "b": 2}, {"a": 1}),
         ("1", {"a": 1, "b": 2}, {"a": 1, "b": 2}),
@@ -185,11 +185,11 @@ def test_a_removal_is_a_fault(recorded: Any, present: Any, faults: int) -> None:
     ],
 )
 def test_additions_are_written_where_requested(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writes: str, present: Any, written: Any
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writes: str, present: Any, recorded: Any
 ) -> None:
     write_record(tmp_path, monkeypatch, writes)
     check("letters", present)
-    assert json.loads((tmp_path / "letters.json").read_text()) == written
+    assert json.loads((tmp_path / "letters.json").read_text()) == recorded
 
 
 @pytest.mark.parametrize("present", [{"b": 2}, {"a": 2, "b": 2}], ids=["removed", "changed"])

@@ -139,7 +139,7 @@ def test_a_mutation_may_survive_or_hang_where_its_entry_gives_the_reason() -> No
 def test_a_server_that_ended_while_tests_ran_is_seen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, leaves: bool
 ) -> None:
-    """What pytest says then is about the server and not about the mutation."""
+    """Its errors say nothing about the mutation."""
     servers = iter(["server", None if leaves else "server"])
     postgres = cast(Postgres, SimpleNamespace(server=lambda: next(servers)))
     completed = CompletedProcess([], 1, stdout=FAILURE)
