@@ -1,8 +1,15 @@
 """The tables of what there is to judge (corpora, captions, queries, pools, training sets), listed for Django."""
 
-from annotation.captions.models import CaptionFailure, CaptionRedo, CaptionReview, CastMember, Prompt, Rewriting
-from annotation.corpora.models import (
+from annotation.captions.models import (
     Caption,
+    CaptionFailure,
+    CaptionRedo,
+    CaptionReview,
+    CastMember,
+    Prompt,
+    Rewriting,
+)
+from annotation.corpora.models import (
     Corpus,
     CorpusImport,
     Description,

@@ -1,4 +1,3 @@
-from django.contrib.auth.decorators import login_required
 from django.urls import path
 
 from annotation.captions import views
@@ -6,10 +5,8 @@ from annotation.corpora import views as corpora_views
 from annotation.queries import views as queries_views
 from annotation.statistics import views as statistics_views
 from annotation.train_sets import views as train_sets_views
-from annotation.train_sets.services import train_set_file
 
 app_name = "annotation"
-train_file = login_required(train_set_file)
 urlpatterns = [
     path("", corpora_views.corpora, name="corpora"),
     path("import/", corpora_views.import_new, name="import-new"),
@@ -22,8 +19,8 @@ urlpatterns = [
     path("<uuid:project_uuid>/training/", train_sets_views.train_sets, name="train-sets"),
     path("<uuid:project_uuid>/training/new/", train_sets_views.start, name="train-set-start"),
     path("training/<uuid:set_uuid>/discard/", train_sets_views.discard, name="train-set-discard"),
-    path("training/<uuid:set_uuid>/json/", train_file, {"form": "json"}, name="train-set-json"),
-    path("training/<uuid:set_uuid>/parquet/", train_file, {"form": "parquet"}, name="train-set-parquet"),
+    path("training/<uuid:set_uuid>/json/", train_sets_views.download_json, name="train-set-json"),
+    path("training/<uuid:set_uuid>/parquet/", train_sets_views.download_parquet, name="train-set-parquet"),
     path("<uuid:project_uuid>/splits/", queries_views.splits, name="splits"),
     path("<uuid:project_uuid>/splits/draw/", queries_views.draw, name="queries-draw"),
     path("<uuid:project_uuid>/statistics/", statistics_views.statistics, name="statistics"),

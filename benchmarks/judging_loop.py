@@ -2,7 +2,7 @@
 
     python -m benchmarks.judging_loop --annotators 8 --seconds 20 --json
     python -m benchmarks.judging_loop --annotators 1,4,8
-    python benchmarks/judging_loop.py --against v0.1.0
+    python benchmarks/judging_loop.py --against 9f804b29
 
 One judgment is one POST of a grade and its answer with the next pair. Method and figures:
 docs/benchmarks/judging-loop.md. Exit status 1: an error, or a pair with too many people.

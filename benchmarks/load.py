@@ -2,7 +2,7 @@
 
     python -m benchmarks.load --json
     python -m benchmarks.load --annotators 5 --seconds 20 --pairs 20000
-    python benchmarks/load.py --against v0.1.0
+    python benchmarks/load.py --against 9f804b29
 
 It starts a site of its own as it runs in production (nginx, gunicorn, PostgreSQL and redis-server of Debian, a worker,
 beat), fills it, and lets locust send annotators, leads and uploads (tests/production/load/locustfile.py). Method and

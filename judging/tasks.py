@@ -1,6 +1,4 @@
-"""Modules whose services are tasks (``core.jobs.durable``), and one task of two of them."""
-
-from celery import shared_task
+"""Modules whose services are tasks (``core.jobs.durable``)."""
 
 from judging.demo import services as demo
 from judging.imports import services as imports
@@ -14,12 +12,5 @@ from judging.review import services as review
 from judging.studies import services as studies
 from judging.work.services import assignments, batches, pairs
 
-__all__ = ["assignments", "demo", "exams", "imports", "pairs", "people", "person_data", "projects", "quality"]
-__all__ += ["releases", "reports", "studies", "training"]
-
-
-@shared_task
-def batches_sweep() -> None:
-    """Redo what a lost message left: rounds, second batches, decisions by the rule."""
-    batches.batches_sweep()
-    review.reviews_sweep()
+__all__ = ["assignments", "batches", "demo", "exams", "imports", "pairs", "people", "person_data", "projects"]
+__all__ += ["quality", "releases", "reports", "review", "studies", "training"]

@@ -1,20 +1,13 @@
-"""The material to judge: corpora, their videos, moments with descriptions and captions, and imports into them."""
+"""The material to judge: corpora, their videos, moments with descriptions, and imports into them."""
 
 from pathlib import PurePath
-from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from django.conf import settings
-from django.contrib.postgres.fields import ArrayField
-from django.contrib.postgres.functions import RandomUUID
 from django.db import models
 from django.db.models import F, Q
 
-from accounts.models import User
 from core.uploads import Upload, import_path, upload_constraints
-
-if TYPE_CHECKING:
-    from annotation.captions.models import CaptionRedo
 
 
 class Measure(models.Model):
@@ -201,114 +194,6 @@ class Description(models.Model):
     def kind_in_words(self) -> str:
         words = {self.Kind.VIDEO: "of the video", self.Kind.SUBTITLE: "of the speech", self.Kind.BOTH: "of both"}
         return words[self.Kind(self.kind)]
-
-
-class Caption(models.Model):
-    """The imprecise sentence of a moment, names replaced; who made it, how, and whether it may serve is kept."""
-
-    class Provider(models.TextChoices):
-        DEMO = "demo"
-        AS_DESCRIBED = "as-described"  # not rewritten yet
-        RULES = "rules"
-        OPENAI = "openai"
-
-    class State(models.TextChoices):
-        PROPOSED = "proposed"  # not checked yet
-        ACCEPTED = "accepted"
-        IN_REVIEW = "in_review", "in review"
-        EDITED = "edited"
-
-    class Check(models.TextChoices):
-        """Why a person must look at it; the first two are the checks of the paper, the others stand in their way."""
-
-        SIMILARITY = "similarity", "says something else"
-        NAME = "name", "names a person"
-        NO_ANSWER = "no_answer", "no answer"
-        REFUSED = "refused", "refused by the provider"
-        EMPTY = "empty", "empty description"
-        HUGE = "huge", "huge description"
-        ONLY_NAME = "only_name", "only a name"
-        MARKUP = "markup", "holds markup"
-        LANGUAGE = "language", "not in English"
-
-    uuid = models.UUIDField(db_default=RandomUUID(), unique=True, editable=False)
-    moment = models.ForeignKey(Moment, models.PROTECT, related_name="captions")
-    description = models.OneToOneField(Description, models.PROTECT, related_name="caption")
-    text = models.TextField()
-    provider = models.CharField(max_length=40, choices=Provider)
-    state = models.CharField(max_length=10, choices=State, default=State.ACCEPTED)
-    model = models.CharField(max_length=100, blank=True, help_text="The provider's model, or its version.")
-    prompt = models.ForeignKey("annotation.Prompt", models.PROTECT, null=True, related_name="captions")
-    temperature = models.FloatField(null=True)
-    attempt = models.PositiveSmallIntegerField(default=1)
-    tokens_in = models.PositiveIntegerField(default=0, help_text="Of all attempts.")
-    tokens_out = models.PositiveIntegerField(default=0)
-    cost_usd = models.DecimalField(max_digits=12, decimal_places=6, default=0)
-    similarity = models.FloatField(null=True, help_text="To the description.")
-    similarity_measure = models.ForeignKey(Measure, models.PROTECT, null=True, related_name="+")
-    name_found = models.CharField(max_length=200, blank=True)
-    name_score = models.FloatField(null=True)
-    name_model = models.CharField(max_length=100, blank=True)
-    failed = ArrayField(
-        models.CharField(max_length=12, choices=Check),
-        default=list,
-        blank=True,
-        help_text="Checks that this or an earlier wording failed.",
-    )
-    detail = models.CharField(max_length=300, blank=True)
-    reviewed_by = models.ForeignKey(User, models.PROTECT, null=True, related_name="+")
-    reviewed_at = models.DateTimeField(null=True)
-    text_changed_at = models.DateTimeField(null=True, editable=False, help_text="Set by the database.")
-
-    class Meta:
-        constraints = [
-            models.CheckConstraint(condition=~Q(text=""), name="caption_says_something"),
-            models.CheckConstraint(
-                condition=Q(state__in=["proposed", "accepted", "in_review", "edited"]), name="caption_state_is_known"
-            ),
-            models.CheckConstraint(
-                condition=~Q(state="in_review") | ~Q(failed=[]), name="caption_in_review_failed_a_check"
-            ),
-            models.CheckConstraint(
-                condition=Q(failed=[]) | Q(state__in=["proposed", "in_review"]) | Q(reviewed_by__isnull=False),
-                name="caption_that_failed_serves_by_a_person",
-            ),
-            models.CheckConstraint(
-                condition=Q(similarity__isnull=True) | Q(similarity_measure__isnull=False),
-                name="caption_similarity_has_its_measure",
-            ),
-            models.CheckConstraint(
-                condition=~Q(state="edited") | Q(reviewed_by__isnull=False), name="caption_edited_by_a_person"
-            ),
-        ]
-        indexes = [
-            models.Index(fields=["id"], condition=Q(state__in=["proposed", "in_review"]), name="caption_that_waits"),
-            models.Index(fields=["id"], condition=Q(state="edited", name_model=""), name="caption_edit_unchecked"),
-        ]
-
-    def __str__(self) -> str:
-        return self.text
-
-    @property
-    def redo(self) -> "CaptionRedo | None":
-        """The other wording that was last asked for."""
-        return max(self.redos.all(), key=lambda redo: redo.pk, default=None)
-
-    @property
-    def failed_in_words(self) -> list[str]:
-        return [str(self.Check(check).label) for check in self.failed]
-
-    @property
-    def passes_now(self) -> bool:
-        """Whether only earlier wordings failed."""
-        return all(failure.attempt != self.attempt for failure in self.failures.all())
-
-    @property
-    def earlier_wordings(self) -> list[tuple[str, float | None]]:
-        """Texts that failed before, other than the one it has now, with their similarity; newest first."""
-        failures = sorted(self.failures.all(), key=lambda failure: -failure.attempt)
-        similarities = {row.text: row.similarity for row in failures if row.text and row.text != self.text}
-        return list(similarities.items())
 
 
 class TextVector(models.Model):

@@ -6,6 +6,7 @@ many moments and one call for a single moment show the same instants.
 """
 
 import logging
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,10 +22,24 @@ from annotation.previews.process import Cut, Source
 logger = logging.getLogger(__name__)
 
 NO_PICTURE = "The video shows no picture there; this part of the file may be damaged."
+LEAST_S = 0.1  # shorter shows nothing
 PASS_FROM = 2  # moments; measured at 640x360: a pass cuts 4 to 6 a second, one call each about 1
 
 # Source, its cuts, and a file for the MP4 of each, or none -> the GIFs, and whether ffmpeg ended well.
 Method = Callable[[Source, list[Cut], Sequence[Path]], tuple[dict[Cut, bytes], bool]]
+
+
+def fault_of_bounds(start_s: float, end_s: float, *, duration_s: float) -> str | None:
+    """Say why a moment cannot have these bounds, in seconds of a video of this duration; None when it can."""
+    if not (math.isfinite(start_s) and math.isfinite(end_s)):
+        return "Start and end are numbers of seconds."
+    if start_s < 0:
+        return "A moment cannot start before its video."
+    if end_s > duration_s:
+        return f"The video is only {duration_s:g} s long."
+    if end_s - start_s < LEAST_S - 1e-9:
+        return "A moment ends after it starts."
+    return None
 
 
 @dataclass(frozen=True)

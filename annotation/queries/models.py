@@ -6,7 +6,8 @@ from django.db import models
 from django.db.models import Q
 
 from accounts.models import Project
-from annotation.corpora.models import Caption, Measure, Moment
+from annotation.captions.models import Caption
+from annotation.corpora.models import Measure, Moment
 
 
 class NamedQuerySet(models.Model):

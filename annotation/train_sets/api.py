@@ -4,6 +4,7 @@ from typing import Any
 from uuid import UUID
 
 from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
@@ -11,11 +12,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from accounts.access import STAFF, grant_by
+from accounts.access import STAFF, grant, grant_by
 from annotation.models import TrainSet
-from annotation.train_sets.services import TYPES, train_set_file
+from annotation.train_sets.models import TYPES
 from core.api import ApiView, Pages, paged
 from core.api import Problem as REFUSED
+from core.files import file_answer
 
 QUERIES = {"type": "array", "items": {"type": "object"}, "description": "docs/data-formats.md lists its fields."}
 
@@ -72,7 +74,7 @@ class TrainSetJson(ApiView):
     @extend_schema(operation_id="train_set_json", responses={(200, TYPES["json"]): QUERIES, 403: REFUSED, 404: REFUSED})
     def get(self, request: Request, set_uuid: UUID) -> HttpResponseBase:
         """The set in the published form."""
-        return train_set_file(request._request, set_uuid, "json")
+        return _file(request, set_uuid, "json")
 
 
 class TrainSetParquet(ApiView):
@@ -82,4 +84,10 @@ class TrainSetParquet(ApiView):
     )
     def get(self, request: Request, set_uuid: UUID) -> HttpResponseBase:
         """The same rows as Parquet, with ranks."""
-        return train_set_file(request._request, set_uuid, "parquet")
+        return _file(request, set_uuid, "parquet")
+
+
+def _file(request: Request, set_uuid: UUID, form: str) -> HttpResponseBase:
+    row = get_object_or_404(TrainSet.objects.select_related("project"), uuid=set_uuid, state=TrainSet.State.DONE)
+    grant(request._request, row.project, STAFF)
+    return file_answer(request._request, getattr(row, form), content_type=TYPES[form], filename=f"{row.name}.{form}")

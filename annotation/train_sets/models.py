@@ -10,6 +10,7 @@ from accounts.models import Project
 from annotation.corpora.models import Measure
 
 MOST_DEPTH = 1_000_000
+TYPES = {"json": "application/json", "parquet": "application/vnd.apache.parquet"}  # of its files
 
 
 class TrainSet(models.Model):

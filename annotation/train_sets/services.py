@@ -22,12 +22,8 @@ from django.core.files import File
 from django.core.files.storage import default_storage
 from django.db import transaction
 from django.db.models import Count
-from django.http import Http404, HttpRequest
-from django.http.response import HttpResponseBase
-from django.shortcuts import get_object_or_404
 from django.utils import timezone
 
-from accounts.access import STAFF, grant
 from accounts.models import Project, User
 from annotation.captions.selectors import captions_to_train_on
 from annotation.models import Measure, TrainSet
@@ -36,18 +32,16 @@ from annotation.pools.services.candidates import measure_of, vectors_of
 from annotation.queries.selectors import queries_to_train_on
 from annotation.similarity import registry
 from annotation.train_sets.files import JsonTrainFile, ParquetTrainFile
-from annotation.train_sets.models import MOST_DEPTH
+from annotation.train_sets.models import MOST_DEPTH, TYPES
 from annotation.train_sets.ranks import Block, Parts, TextRanker, TrainMoments, block_size, ranked_blocks
 from core.audit import audit_record
 from core.exceptions import NotPossible
-from core.files import file_answer
 from core.jobs import JobKind, Progress, durable, swept
 from core.media_files import files_delete
 
 logger = logging.getLogger(__name__)
 FORGOTTEN_S = 24 * 3600  # a folder that no set needs is removed after so long
 ROW_BYTES = 400  # of a row in both files, at most, as a rule
-FORMS = ("json", "parquet")
 OUTDATED = "Captions, queries or the model changed while it was interrupted; what was ranked before was ranked anew."
 State, Step = TrainSet.State, TrainSet.Step
 OnProgress = Callable[[str], None]
@@ -219,7 +213,7 @@ def _write(row: TrainSet, progress: "_Progress") -> None:
 def _finish(row: TrainSet, pool: TrainPool, folder: Path, queries: int, warning: str) -> None:
     moments = len(pool.moments)
     values: dict[str, Any] = {"queries": queries, "moments": moments, "rows": queries * min(row.depth, moments)}
-    for form in FORMS:
+    for form in TYPES:
         with (folder / form).open("rb") as source:
             digest = file_digest(source, "sha256").hexdigest()
         values |= {f"{form}_bytes": (folder / form).stat().st_size, f"{form}_sha256": digest}
@@ -251,7 +245,7 @@ class _Movable(File):  # type: ignore[type-arg]
 
 def _discard(uuid: UUID) -> None:
     shutil.rmtree(_folder(uuid), ignore_errors=True)
-    files_delete(*(_file_name(uuid, form) for form in FORMS))
+    files_delete(*(_file_name(uuid, form) for form in TYPES))
 
 
 def _file_name(uuid: UUID, form: str) -> str:
@@ -273,15 +267,3 @@ class _Progress(Progress[TrainSet]):
             logger.warning("training set %s: %s", self.row.pk, OUTDATED)
             TRAIN_SETS.move(self.row, warning=OUTDATED)
         self.report(Step.RANKING, n_done, max(n_done, total))
-
-
-TYPES = {"json": "application/json", "parquet": "application/vnd.apache.parquet"}
-
-
-def train_set_file(request: HttpRequest, set_uuid: UUID, form: str) -> HttpResponseBase:
-    """Send one of the files, read from the storage as it is sent; 404 until they are written, and for strangers."""
-    row = get_object_or_404(TrainSet.objects.select_related("project"), uuid=set_uuid)
-    grant(request, row.project, STAFF)
-    if row.state != TrainSet.State.DONE:
-        raise Http404
-    return file_answer(request, getattr(row, form), content_type=TYPES[form], filename=f"{row.name}.{form}")

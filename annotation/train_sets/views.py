@@ -1,8 +1,11 @@
 """The page of pseudo training sets: order one, watch it, download it, discard it."""
 
+from collections.abc import Callable
+
 from django import forms
 from django.contrib import messages
 from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 
 from accounts.access import STAFF, MemberRequest, project_action, project_page, row_page
@@ -12,8 +15,9 @@ from annotation.models import TrainSet
 from annotation.queries.selectors import queries_to_train_on
 from annotation.similarity.base import SimilarityMissing
 from annotation.train_sets import services
-from annotation.train_sets.models import MOST_DEPTH
+from annotation.train_sets.models import MOST_DEPTH, TYPES
 from core.exceptions import NotPossible
+from core.files import file_answer
 from core.lists import page_of
 
 PAGE = "annotation:train-sets"
@@ -71,3 +75,16 @@ def discard(request: MemberRequest, row: TrainSet) -> HttpResponse:
     services.train_set_discard(train_set=row, actor=request.user)
     messages.success(request, f"The training set N = {row.depth} is gone.")
     return redirect(PAGE, row.project.uuid)
+
+
+def _download(form: str) -> Callable[..., HttpResponseBase]:
+    """Make the view that sends the file of a set that is done, read from the storage as it is sent."""
+
+    @row_page(TrainSet.objects.filter(state=TrainSet.State.DONE).select_related("project"), STAFF)
+    def page(request: MemberRequest, row: TrainSet) -> HttpResponseBase:
+        return file_answer(request, getattr(row, form), content_type=TYPES[form], filename=f"{row.name}.{form}")
+
+    return page
+
+
+download_json, download_parquet = _download("json"), _download("parquet")

@@ -37,10 +37,11 @@ from judging.qualification.services.onboarding import screening_question_save
 from judging.qualification.services.reports import attempt_report, exam_report
 from judging.qualification.services.training import training_pair_grade, tutorial_add
 from judging.review.selectors import second_batch_sizes
+from judging.review.services import batch_review
 from judging.work.rules import GRADES
 from judging.work.selectors.assignments import open_assignment
 from judging.work.services.assignments import assignment_finish, assignment_take_of
-from judging.work.services.batches import batch_advance, batch_extend, batch_review
+from judging.work.services.batches import batch_advance, batch_extend
 from judging.work.services.judgments import judgment_submit
 
 Span = tuple[str, float, float]  # video name, start and end in seconds

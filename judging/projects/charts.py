@@ -6,7 +6,7 @@ from datetime import date
 from typing import Any
 
 from judging.models import Pair
-from judging.work.rules import TAIL
+from judging.review.rules import TAIL
 
 STEP, HEIGHT = 20, 80  # width of one rank; height of relevance 4 and of similarity 1
 BAR = 14

@@ -19,7 +19,8 @@ from judging.projects import services
 from judging.projects.overview import overview_counts
 from judging.projects.selectors import query_sets_with_counts
 from judging.review.selectors import rows_of
-from judging.work.services import batches, pairs
+from judging.review.services import batch_review
+from judging.work.services import pairs
 
 LONGEST_REASON = 1000
 PRIORITIES = {priority.name.lower(): priority.value for priority in NamedQuerySet.Priority}
@@ -205,7 +206,7 @@ class ReviewBatch(ApiView):
         grant(request, batch.project, LEAD)
         body = body_of(request, Review)
         extend, reason = body["decision"] == "extend", body.get("reason", "")
-        review = batches.batch_review(batch=batch, extend=extend, lead=person_of(request), reason=reason)
+        review = batch_review(batch=batch, extend=extend, lead=person_of(request), reason=reason)
         return Response(ReviewGiven(review).data)
 
 

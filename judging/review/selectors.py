@@ -20,7 +20,7 @@ from core.sql import sql_rows
 from judging.models import Assignment, Batch, BatchReview, Flag, Judgment, Pair, Policy
 from judging.pay.rules import TVR_RANKING, Forecast, Part
 from judging.people.selectors import actor_names
-from judging.work.rules import Suggestion, suggest
+from judging.review.rules import Suggestion, suggest
 
 
 def annotator_numbers(project: Project) -> dict[int, int]:

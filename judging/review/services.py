@@ -1,7 +1,7 @@
-"""Decisions about many first batches at once, by a lead or by the rule, and taking one back."""
+"""Decisions about first batches, one or many at once, by a lead or by the rule, and taking one back."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -10,19 +10,27 @@ from django.db.models import Exists, OuterRef
 
 from accounts.models import Project, User
 from annotation.models import Query
-from core.audit import audit_record
+from core.audit import audit_record, audit_record_all
 from core.jobs import durable
 from core.messages import send_on_commit
-from judging.exceptions import NotPossibleNow, ReviewStands
+from judging.exceptions import AlreadyReviewed, NothingBeyond, NotPossibleNow, NotReviewable, ReviewStands
 from judging.guidelines.selectors import policy_in_force
-from judging.models import Batch, BatchReview, ReviewUndone
+from judging.models import Batch, BatchReview, Policy, ReviewUndone
 from judging.review import selectors
-from judging.review.selectors import deciders_of, is_untouched, review_may_be_undone, review_queue
-from judging.work.rules import Suggestion
-from judging.work.services.batches import EXTEND_ALL_TASK, reviews_write
+from judging.review.rules import Suggestion
+from judging.review.selectors import (
+    Outlook,
+    deciders_of,
+    is_untouched,
+    review_in_words,
+    review_may_be_undone,
+    review_queue,
+)
 
 logger = logging.getLogger(__name__)
 AT_ONCE = 500  # decisions in one transaction
+EXTEND_TASK, EXTEND_ALL_TASK = "judging.tasks.batch_extend", "judging.tasks.batches_extend"  # open second batches
+WORD = {True: BatchReview.Decision.EXTEND, False: BatchReview.Decision.CLOSE}
 
 
 @dataclass
@@ -33,6 +41,37 @@ class Accepted:
     closed: int = 0
     decided_before: list[str] = field(default_factory=list)  # who did, in words
     otherwise: int = 0  # the rule says something else by now
+
+
+@transaction.atomic
+def batch_review(*, batch: Batch, extend: bool, lead: User, reason: str = "") -> BatchReview:
+    """Record the lead's decision on a finished first batch; extending wakes the task that opens the second.
+
+    The same lead saying the same again is answered as the first time.
+
+    Raises:
+        NotReviewable: the batch is not finished, or not a first one.
+        AlreadyReviewed: it was decided before; the message says by whom.
+        NothingBeyond: it shall be extended, and no candidate is left for a second batch.
+    """
+    row = Batch.objects.select_for_update(of=("self",)).select_related("query", "project").get(pk=batch.pk)
+    if row.state != Batch.State.DONE or row.number != 1 or row.query.is_placeholder:
+        raise NotReviewable("This batch is not waiting for a decision.")
+    decided = BatchReview.objects.filter(batch=row).first()
+    if decided:
+        if decided.decision == WORD[extend] and decided.decided_by_id == lead.pk:
+            return decided
+        raise AlreadyReviewed(review_in_words(decided))
+    outlook = outlook_of(row, policy_in_force(row.project_id))
+    if extend and not outlook.beyond:
+        raise NothingBeyond("No candidate is left for a second batch, so this query can only be closed.")
+    return _review_write(row, extend, outlook.suggestion, reason, lead=lead)
+
+
+def batch_review_by_rule(*, batch: Batch, policy: Policy) -> BatchReview:
+    """Decide as suggested about a first batch that was just closed, under the lock of the caller."""
+    suggestion = outlook_of(batch, policy).suggestion
+    return _review_write(batch, suggestion.extend, suggestion, f"Automatic. {suggestion.reason}", lead=None)
 
 
 @transaction.atomic
@@ -133,8 +172,40 @@ def _reviews_write(
     """A decision as suggested for each batch, each with its record; one message opens all second batches."""
     begin = f"Accepted with {len(suggested)} suggestions." if lead else "Automatic."
     decisions = [(batch, hint.extend, hint, f"{begin} {hint.reason}") for batch, hint in suggested]
-    reviews = reviews_write(project, decisions, lead=lead)
+    reviews = _decisions_write(project, decisions, lead=lead)
     if any(review.decision == BatchReview.Decision.EXTEND for review in reviews):
         send_on_commit(EXTEND_ALL_TASK, project.pk)
     logger.info("project %s: %s first batches decided as suggested", project.pk, len(reviews))
     return reviews
+
+
+def _review_write(batch: Batch, extend: bool, suggestion: Suggestion, reason: str, *, lead: User | None) -> BatchReview:
+    [review] = _decisions_write(batch.project, [(batch, extend, suggestion, reason)], lead=lead)
+    if extend:
+        send_on_commit(EXTEND_TASK, batch.pk)
+    return review
+
+
+def _decisions_write(
+    project: Project, decisions: Iterable[tuple[Batch, bool, Suggestion, str]], *, lead: User | None
+) -> list[BatchReview]:
+    """Store decisions (batch, whether it is extended, suggestion, reason) with their records.
+
+    Args:
+        lead: who decided; None for the automatic rule.
+    """
+    reviews = BatchReview.objects.bulk_create(
+        BatchReview(batch=batch, decision=WORD[extend], suggestion=WORD[hint.extend], reason=reason, decided_by=lead)
+        for batch, extend, hint, reason in decisions
+    )
+    events = []
+    for review in reviews:
+        data = {"query": review.batch.query.text, "suggestion": review.suggestion, "reason": review.reason}
+        action = f"batch.{review.decision}"
+        events.append((action, review.batch.uuid, data if lead else {**data, "automatic": True}))
+    audit_record_all(project=project, actor=lead, events=events)
+    return reviews
+
+
+def outlook_of(batch: Batch, policy: Policy) -> Outlook:
+    return selectors.outlooks([batch], from_mean=policy.extend_from_mean)[batch.pk]

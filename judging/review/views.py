@@ -22,9 +22,8 @@ from judging.models import Batch, BatchReview, Pair
 from judging.people.selectors import shortage_of
 from judging.projects.charts import bars_of, grid
 from judging.review import selectors, services
+from judging.review.rules import TAIL
 from judging.review.selectors import accept_preview, last_reviews, queue_behind, rows_of
-from judging.work.rules import TAIL
-from judging.work.services import batches
 
 BATCHES = Batch.objects.select_related("project", "query")
 CASES = 4  # on a page, and as many more as soon as it is there; every decision brings the next one
@@ -141,7 +140,7 @@ def batch_review(request: MemberRequest, batch: Batch) -> HttpResponse:
         return redirect("judging:batch", batch.uuid)
     extend, reason = form.cleaned_data["decision"] == "extend", form.cleaned_data["reason"]
     try:
-        review = batches.batch_review(batch=batch, extend=extend, lead=request.user, reason=reason)
+        review = services.batch_review(batch=batch, extend=extend, lead=request.user, reason=reason)
     except JudgingError as error:
         if not request.htmx:
             raise

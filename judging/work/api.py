@@ -27,8 +27,15 @@ from core.api import (
     body_of,
     paged,
 )
+from core.files import IMMUTABLE, file_answer
 from judging.models import Flag, OwnGrade
-from judging.work.selectors.assignments import OpenAssignment, current_assignment, final_grades, preview_file
+from judging.work.selectors.assignments import (
+    PREVIEW_TYPES,
+    OpenAssignment,
+    current_assignment,
+    final_grades,
+    preview_file,
+)
 from judging.work.services import assignments, judgments
 from judging.work.services.judgments import WORDS, Answer
 
@@ -298,7 +305,7 @@ class PreviewGif(ApiView):
     @extend_schema(operation_id="preview_gif", responses={(200, "image/gif"): OpenApiTypes.BINARY, 404: Problem})
     def get(self, request: Request, preview_uuid: UUID) -> HttpResponseBase:
         """The clip as a GIF, to those who may watch it."""
-        return preview_file(request._request, preview_uuid)
+        return _preview(request, preview_uuid, "preview")
 
 
 class PreviewMp4(ApiView):
@@ -308,4 +315,9 @@ class PreviewMp4(ApiView):
     )
     def get(self, request: Request, preview_uuid: UUID) -> HttpResponseBase:
         """The same clip as an MP4, or the part of it that a Range header asks for."""
-        return preview_file(request._request, preview_uuid, "preview_clip")
+        return _preview(request, preview_uuid, "preview_clip")
+
+
+def _preview(request: Request, preview_uuid: UUID, field: str) -> HttpResponseBase:
+    file = preview_file(user=person_of(request), preview=preview_uuid, field=field)
+    return file_answer(request._request, file, content_type=PREVIEW_TYPES[field], cache=IMMUTABLE)

@@ -1,4 +1,4 @@
-"""Rules of judging: consensus, order, leases, active time, keys of forms, bounds, whether to extend a query. Pure."""
+"""Rules of judging: consensus, order, leases, active time, keys of forms. Pure."""
 
 import math
 import random
@@ -148,48 +148,3 @@ def form_key(*, assignment: UUID, pair: UUID, n_answers: int) -> UUID:
 def attempt_key(*, attempt: UUID, pair: UUID, last: UUID | None) -> UUID:
     """``form_key`` for a pair of known truth in an attempt, after the form named ``last``: None before the first."""
     return uuid5(attempt, f"{pair}/{last or 'first'}")
-
-
-LEAST_S = 0.1  # shorter shows nothing
-
-
-def fault_of_bounds(start_s: float, end_s: float, *, duration_s: float) -> str | None:
-    """Say why a moment cannot have these bounds, in seconds of a video of this duration; None when it can."""
-    if not (math.isfinite(start_s) and math.isfinite(end_s)):
-        return "Start and end are numbers of seconds."
-    if start_s < 0:
-        return "A moment cannot start before its video."
-    if end_s > duration_s:
-        return f"The video is only {duration_s:g} s long."
-    if end_s - start_s < LEAST_S - 1e-9:
-        return "A moment ends after it starts."
-    return None
-
-
-TAIL = 5  # the last candidates of a batch, whose relevance indicates whether more lies beyond
-
-
-class Suggestion(NamedTuple):
-    extend: bool
-    reason: str
-    mean: float | None = None  # of the tail; None where nothing was settled
-
-
-def suggest(relevance_by_rank: Sequence[int | None], *, from_mean: float, further: bool = True) -> Suggestion:
-    """Suggest a second batch when the last five settled pairs of the first are relevant enough on average.
-
-    Args:
-        relevance_by_rank: relevance 0 to 4 of the batch's pairs, best rank first; None where nothing was settled.
-        from_mean: the mean from which to extend.
-        further: whether there are candidates for a second batch.
-    """
-    settled = [relevance for relevance in relevance_by_rank if relevance is not None]
-    if not settled:
-        return Suggestion(False, "No pair was settled.")
-    tail = settled[-TAIL:]
-    mean = sum(tail) / len(tail)
-    relation = "at least" if mean >= from_mean else "below"
-    summary = f"The last {len(tail)} settled pairs average {mean:.2f}, {relation} {from_mean:g}"
-    if mean >= from_mean and not further:
-        return Suggestion(False, f"{summary}, but no candidate lies beyond them.", mean)
-    return Suggestion(mean >= from_mean, f"{summary}.", mean)

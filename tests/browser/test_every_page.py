@@ -21,8 +21,8 @@ from judging.pay.services import hours_correct, pay_rate_set
 from judging.quality.selectors import quality_report
 from judging.quality.services import quality_compute
 from judging.releases.services import release_create
+from judging.review.services import batch_review
 from judging.studies.services import pool_plan
-from judging.work.services.batches import batch_review
 from judging.work.services.pairs import pair_withdraw
 from tests import factories
 from tests.accounts.acts import give_phone

@@ -6,7 +6,7 @@ from playwright.sync_api import Locator, Page, expect
 from accounts.models import Project
 from core.models import AuditEvent
 from judging.models import Batch, BatchReview
-from judging.work.services.batches import batch_review
+from judging.review.services import batch_review
 from tests import factories
 from tests.browser import acts
 from tests.browser.conftest import Browse

@@ -1,14 +1,14 @@
 """Read what the product promises to the outside from the product itself: names and layouts that must not move.
 
 Each function returns plain JSON of one kind. ``test_contract`` compares it with the file of the same name beside
-this module; ``CONTRACT_WRITE=1 pytest tests/contract`` writes the files anew, for a reviewed addition.
+this module; ``CONTRACT_WRITE=1 pytest tests/contract`` adds what is new, for a reviewed addition.
 """
 
 import argparse
 import ast
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,10 @@ from typing import Any
 from django.core.management import get_commands, load_command_class
 from django.urls import URLPattern, URLResolver, get_resolver
 from drf_spectacular.generators import SchemaGenerator
+from rest_framework.exceptions import APIException, Throttled, ValidationError
 
+from config.api import OUTSIDE
+from core.error_pages import DATABASE
 from core.exceptions import MomentJudgeError
 from judging.audit.rules import KINDS
 from moment_retrieval.cli import COMMANDS
@@ -27,6 +30,7 @@ PYTHON = sorted(path for name in [*APPS, "moment_retrieval"] for path in (ROOT /
 METRIC = re.compile(r"momentjudge_[a-z_]+")
 ENVIRONMENT = re.compile(r"^[A-Z][A-Z0-9_]+$")
 FOREIGN = {"PATH", "HOME", "LANG", "TMPDIR", "PATH_INFO", "RAW_URI", "REQUEST_METHOD", "MJ_"}
+NEVER_RAISED = {APIException, Throttled, ValidationError}  # a base; limits and bodies have errors of their own
 WORDS = {"description", "summary", "title", "externalDocs"}  # texts of the API's description, which may change
 
 
@@ -87,22 +91,37 @@ def _arguments(parser: argparse.ArgumentParser) -> dict[str, Any]:
 
 def error_codes() -> dict[str, int]:
     """Return the codes that programs read in answers, each with its status."""
-    codes = {error.code: error.status for error in _errors_below(MomentJudgeError)}
-    literal = {
-        value.value
-        for tree in _trees()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Dict)
-        for key, value in zip(node.keys, node.values, strict=True)
-        if isinstance(key, ast.Constant) and key.value == "code" and isinstance(value, ast.Constant)
-    }
-    return dict(sorted((codes | {str(code): 0 for code in literal - codes.keys()}).items()))
+    assert get_resolver().url_patterns  # so that every module with errors is imported
+    pairs = {(error.code, error.status) for error in _errors_below(MomentJudgeError)}
+    of_api = {error.__name__: error for error in _errors_below(APIException) if error not in NEVER_RAISED}
+    pairs |= {(error.default_code, error.status_code) for error in of_api.values()}
+    pairs |= {(code, status) for status, (code, _) in OUTSIDE.items()} | {(DATABASE.code, DATABASE.status)}
+    pairs |= {code for tree in _trees() for node in ast.walk(tree) for code in _written_codes(node, of_api)}
+    nginx = (ROOT / "docker" / "nginx" / "momentjudge.conf.template").read_text()
+    pairs |= {(code, int(status)) for status, code in re.findall(r'return (\d+) \'{"code": "(\w+)"', nginx)}
+    codes = dict(sorted(pairs))
+    assert len(codes) == len(pairs), "a code has one status"
+    return codes
 
 
-def _errors_below(error: type[MomentJudgeError]) -> Iterator[type[MomentJudgeError]]:
-    yield error
+def _errors_below(error: type[Exception]) -> Iterator[Any]:
+    if error.__module__.partition(".")[0] in APPS or error.__module__ == APIException.__module__:
+        yield error
     for child in error.__subclasses__():
         yield from _errors_below(child)
+
+
+def _written_codes(node: ast.AST, of_api: Mapping[str, type[APIException]]) -> Iterator[tuple[str, int]]:
+    """Yield the code in ``ParseError(..., code="malformed")`` and in ``JsonResponse({"code": "late"}, status=503)``."""
+    if not isinstance(node, ast.Call):
+        return
+    options = {keyword.arg: getattr(keyword.value, "value", None) for keyword in node.keywords}
+    if (error := of_api.get(ast.unparse(node.func))) and options.get("code"):
+        yield str(options["code"]), error.status_code
+    if node.args and isinstance(body := node.args[0], ast.Dict):
+        items = {getattr(key, "value", None): value for key, value in zip(body.keys, body.values, strict=True)}
+        if isinstance(code := items.get("code"), ast.Constant):
+            yield str(code.value), int(options["status"])
 
 
 @cache

@@ -1,11 +1,12 @@
 """The public interface stays: the API, addresses, files, commands, settings, metrics, and what the database enforces.
 
-Additions are allowed but in the schema, where everything is equal. A reviewed change is written by
-``CONTRACT_WRITE=1 pytest tests/contract``.
+Additions are allowed but in the schema, where everything is equal. ``CONTRACT_WRITE=1 pytest tests/contract`` writes
+additions down; what is removed or changed, a break for programs outside, takes ``CONTRACT_WRITE=removals``.
 """
 
 import json
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -33,17 +34,28 @@ from tests.moment_retrieval.baselines.small import model_of
 
 HERE = Path(__file__).parent
 NO_TABLE = {"judging:release-changes-csv"}  # two releases that differ are in tests/judging/releases alone
+OF_API = {
+    "malformed",
+    "parse_error",
+    "length_required",
+    "unknown_cursor",
+    "scope_missing",
+    "totp_required",
+    "invalid",
+}
 WRITES = os.environ.get("CONTRACT_WRITE")
 
 
 def check(name: str, present: Any, *, additions: bool = True) -> None:
     path = HERE / f"{name}.json"
     present = json.loads(json.dumps(present))
-    if WRITES:
+    recorded = json.loads(path.read_text()) if path.exists() or not WRITES else type(present)()
+    removals = collect.missing(recorded, present)
+    if WRITES == "removals" or (WRITES == "1" and not removals):
         path.write_text(json.dumps(present, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
-    recorded = json.loads(path.read_text())
+        recorded, removals = present, []
     assert recorded, name
-    assert collect.missing(recorded, present) == []
+    assert removals == []
     if not additions:
         assert collect.missing(present, recorded) == []
 
@@ -70,6 +82,14 @@ def test_dashboards_ask_for_metrics_that_exist() -> None:
     metrics = collect.metrics()
     parts = tuple(f"{name}{end}" for name in metrics["code"] for end in ("", "_bucket", "_count", "_sum", "_total"))
     assert [name for name in metrics["dashboards"] if name not in parts] == []
+
+
+def test_the_page_of_the_api_lists_codes_with_their_status() -> None:
+    codes = collect.error_codes()
+    rows = re.findall(r"^\| (\d{3}) \| (`.+?`) \|", (collect.ROOT / "docs" / "api.md").read_text(), re.MULTILINE)
+    documented = {code: int(status) for status, names in rows for code in re.findall(r"`(\w+)`", names)}
+    assert documented and documented.items() - codes.items() == set()
+    assert OF_API - documented.keys() == set()
 
 
 @pytest.mark.django_db
@@ -154,3 +174,37 @@ def test_checkpoints_and_features_keep_their_keys(tmp_path: Path) -> None:
 )
 def test_a_removal_is_a_fault(recorded: Any, present: Any, faults: int) -> None:
     assert len(collect.missing(recorded, present)) == faults
+
+
+@pytest.mark.parametrize(
+    ("writes", "present", "recorded"),
+    [
+        ("", {"a": 1, "b": 2}, {"a": 1}),
+        ("1", {"a": 1, "b": 2}, {"a": 1, "b": 2}),
+        ("removals", {"b": 2}, {"b": 2}),
+    ],
+)
+def test_additions_are_written_where_requested(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writes: str, present: Any, recorded: Any
+) -> None:
+    write_record(tmp_path, monkeypatch, writes)
+    check("letters", present)
+    assert json.loads((tmp_path / "letters.json").read_text()) == recorded
+
+
+@pytest.mark.parametrize("present", [{"b": 2}, {"a": 2, "b": 2}], ids=["removed", "changed"])
+@pytest.mark.parametrize("writes", ["", "1"])
+def test_a_removal_fails_and_is_not_written_among_additions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writes: str, present: Any
+) -> None:
+    write_record(tmp_path, monkeypatch, writes)
+    with pytest.raises(AssertionError, match="/a"):
+        check("letters", present)
+    assert json.loads((tmp_path / "letters.json").read_text()) == {"a": 1}
+
+
+def write_record(folder: Path, monkeypatch: pytest.MonkeyPatch, writes: str) -> None:
+    """Record ``{"a": 1}`` as the contract of letters, CONTRACT_WRITE being ``writes``."""
+    (folder / "letters.json").write_text('{"a": 1}')
+    monkeypatch.setattr(f"{__name__}.HERE", folder)
+    monkeypatch.setattr(f"{__name__}.WRITES", writes)

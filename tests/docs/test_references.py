@@ -101,7 +101,7 @@ def test_every_constraint_named_exists() -> None:
 
 
 PAGE = ROOT / "docs" / "architecture.md"
-NAMED = re.compile(r"`(\w+)`\s+\(`([\w/]+\.py)`\)")
+NAMED = re.compile(r"`([\w.]+)`\s+\(`([\w/]+\.py)`\)")
 
 
 def test_the_layers_are_those_that_import_linter_proves_and_no_import_leads_upwards() -> None:
@@ -126,13 +126,19 @@ def test_every_name_of_the_paths_is_defined_where_it_says() -> None:
 
 
 def _defined(path: str) -> set[str]:
-    tree = ast.parse((ROOT / path).read_text())
-    names = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
-    for node in tree.body:
+    """Return what a module defines: functions, classes, constants, and ``Class.method`` and ``Class.constant``."""
+    return set(_names_of(ast.parse((ROOT / path).read_text()).body, ""))
+
+
+def _names_of(body: list[ast.stmt], prefix: str) -> Iterator[str]:
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield prefix + node.name
+        if isinstance(node, ast.ClassDef):
+            yield from _names_of(node.body, f"{node.name}.")
         if isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            names |= {target.id for target in targets if isinstance(target, ast.Name)}
-    return names
+            yield from (prefix + target.id for target in targets if isinstance(target, ast.Name))
 
 
 CRON = re.compile(r"^(?:@\w+|(?:[\d*/,-]+ ){5}) *(.+)$", re.MULTILINE)
@@ -189,8 +195,11 @@ def page_tests() -> list[tuple[str, str]]:
 
 def test_every_fault_is_shown_by_a_test_that_exists_and_every_test_by_a_fault() -> None:
     assert folder_tests() == {entry for entry in page_tests() if entry[0].startswith("tests/production/faults/")}
-    for path, name in page_tests():
-        assert name in set(names_in(ROOT / path)), f"{path}::{name}"
+
+
+def test_every_test_named_exists() -> None:
+    tests = {test for page in pages() for test in TEST_NAMED.findall(page.read_text())}
+    assert [f"{path}::{name}" for path, name in sorted(tests) if name not in set(names_in(ROOT / path))] == []
 
 
 def test_every_row_says_when_what_happens_and_where_it_is_shown() -> None:

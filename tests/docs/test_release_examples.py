@@ -9,7 +9,8 @@ import pytest
 from judging.models import Release
 from judging.releases import files
 from judging.releases.selectors import scope_of
-from judging.work.services.batches import batch_advance, batch_review
+from judging.review.services import batch_review
+from judging.work.services.batches import batch_advance
 from tests.docs.pages import ROOT, example_module
 from tests.factories import (
     BatchFactory,

@@ -4,8 +4,9 @@ from accounts.models import Project
 from annotation.models import Moment, Pooling, Query
 from annotation.pools.services.poolings import Draw
 from judging.models import Batch
+from judging.review.services import batch_review
 from judging.studies.services import coverage_prepare, coverage_request, pool_open, pool_open_request
-from judging.work.services.batches import batch_create, batch_review
+from judging.work.services.batches import batch_create
 from tests.factories import (
     CandidateFactory,
     CaptionFactory,

@@ -6,8 +6,9 @@ from accounts.models import Project
 from annotation.models import Moment, Pooling, Query
 from annotation.pools.services.poolings import Returned
 from judging.models import Batch
+from judging.review.services import batch_review
 from judging.studies.services import pool_open, pool_open_request, pool_plan
-from judging.work.services.batches import batch_create, batch_review
+from judging.work.services.batches import batch_create
 from tests.factories import (
     CandidateFactory,
     CorpusFactory,

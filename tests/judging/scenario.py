@@ -3,7 +3,8 @@
 from accounts.models import Project, User
 from annotation.models import Query
 from judging.models import Assignment, Batch, Pair
-from judging.work.services.batches import batch_advance, batch_review
+from judging.review.services import batch_review
+from judging.work.services.batches import batch_advance
 from tests.factories import (
     AssignmentFactory,
     BatchFactory,

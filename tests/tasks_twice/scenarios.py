@@ -29,9 +29,8 @@ from judging.qualification.services.exams import exam_close, exam_create
 from judging.qualification.services.reports import attempt_report, exam_report
 from judging.qualification.services.training import training_request
 from judging.releases.services import release_build, release_comparison_of, release_create
-from judging.review.services import review_undo
+from judging.review.services import batch_review, review_undo
 from judging.studies.services import coverage_request, pool_open_request
-from judging.work.services.batches import batch_review
 from judging.work.services.pairs import recut_request
 from models_runner.experiments.services import training_cancel
 from models_runner.features.services import feature_set_delete, feature_set_start

@@ -4,7 +4,9 @@ An entry of ``ledger.json`` names the smallest function, class or module around 
 the text before and after it. The old text occurs exactly once there, so that an entry survives whatever else moves.
 
 Each job has a copy of the tree and a PostgreSQL of its own. The named tests first run once on the code as it is and
-must pass. Exit status 1: a mutation survived without an argument, or no longer applies.
+must pass. A mutation is killed where a test fails, and by nothing else: one that makes a test run into its limit counts
+apart and has to say so in ``hangs``; where pytest could not run, or PostgreSQL ended, nothing is known of it.
+Exit status 1: a mutation survived without an argument, timed out unannounced, broke the run, or no longer applies.
 """
 
 import argparse
@@ -22,18 +24,23 @@ from queue import SimpleQueue
 from shutil import copy2, copytree, ignore_patterns
 from tempfile import TemporaryDirectory
 from time import monotonic
-from typing import Any, TypedDict
+from typing import Any, NamedTuple, NotRequired, TypedDict
 
 from core.embedded.holding import hold_database
+from core.embedded.postgres import Postgres
 
 ROOT = Path(__file__).resolve().parents[2]
 LEDGER = Path(__file__).with_name("ledger.json")
 Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 MARKERS = "not slow and not browser_all and not deployment and not production and not fuzz and not mutations"
-LIMIT_S = 240  # of one mutation; one that takes longer counts as killed
+LIMIT_S = 240  # of one mutation
 ALL_LIMIT_S = 1800
-NOTHING_RAN = 5  # pytest's exit status
+TEST_LIMIT = "from pytest-timeout"  # in what pytest prints of a test that took too long
+PASSED, FAILED, NOTHING_RAN = 0, 1, 5  # pytest's exit statuses
+LATE, NO_SERVER = -1001, -1002  # beside them, and beside the signals that may end it
 KILLED, SURVIVED, ARGUED, GONE = "killed", "survived", "survived, as argued", "no longer applies"
+TIMED_OUT, HANGS, BROKEN = "timed out", "timed out, as announced", "broken"
+FAULTS = {SURVIVED, GONE, TIMED_OUT, BROKEN}
 LEFT_OUT = ignore_patterns(".*", "var", "__pycache__", "node_modules")
 
 
@@ -41,7 +48,10 @@ LEFT_OUT = ignore_patterns(".*", "var", "__pycache__", "node_modules")
 
 
 class Entry(TypedDict):
-    """One mutation, and the test files that must notice it unless ``argument`` says why none can."""
+    """One mutation, and the test files that must notice it unless ``argument`` says why none can.
+
+    ``hangs`` says why they notice it by a test that never ends.
+    """
 
     area: str
     name: str
@@ -49,6 +59,7 @@ class Entry(TypedDict):
     new: str
     tests: list[str]
     argument: str
+    hangs: NotRequired[str]
 
 
 class NotApplicable(Exception):
@@ -112,53 +123,72 @@ def apply(entry: Entry, root: Path = ROOT) -> tuple[Path, str]:
 # Running it
 
 
+class Copy(NamedTuple):
+    """A copy of the tree, and the PostgreSQL that its tests use."""
+
+    tree: Path
+    postgres: Postgres
+
+
 @contextmanager
-def copy_of_tree(folder: Path) -> Iterator[Path]:
+def copy_of_tree(folder: Path) -> Iterator[Copy]:
     """Copy the tree into ``folder``; the copy's PostgreSQL runs inside the block."""
-    copy = folder / "tree"
-    copytree(ROOT, copy, ignore=LEFT_OUT, symlinks=True)
-    with hold_database(copy / "var" / "test"):
-        yield copy
+    tree = folder / "tree"
+    copytree(ROOT, tree, ignore=LEFT_OUT, symlinks=True)
+    with hold_database(tree / "var" / "test") as postgres:
+        yield Copy(tree, postgres)
 
 
-def run_tests(copy: Path, files: list[str], limit_s: int) -> tuple[int | None, str]:
-    """Return pytest's exit status, None where it took too long, and the end of what it printed."""
+def run_tests(copy: Copy, files: list[str], limit_s: int) -> tuple[int, str]:
+    """Return pytest's exit status, or LATE or NO_SERVER, and what it printed."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:randomly", "-p", "no:cacheprovider"]
     command += ["--hypothesis-seed=0", "-o", "timeout=60", "-m", MARKERS, *files]
-    own = {"DJANGO_SETTINGS_MODULE": "config.settings.test", "MOMENTJUDGE_VAR": str(copy / "var" / "test")}
+    own = {"DJANGO_SETTINGS_MODULE": "config.settings.test", "MOMENTJUDGE_VAR": str(copy.tree / "var" / "test")}
+    server = copy.postgres.server()
     try:
         run = subprocess.run(
-            command, cwd=copy, env=os.environ | own, capture_output=True, text=True, timeout=limit_s, check=False
+            command, cwd=copy.tree, env=os.environ | own, capture_output=True, text=True, timeout=limit_s, check=False
         )
     except subprocess.TimeoutExpired:
-        return None, ""
-    return run.returncode, run.stdout[-2000:]
+        return LATE, f"more than {limit_s} s"
+    is_running = server is not None and copy.postgres.server() == server
+    return (run.returncode if is_running else NO_SERVER), run.stdout
 
 
-def run_mutation(copy: Path, number: int, entry: Entry) -> dict[str, Any]:
+def outcome_of(entry: Entry, status: int, output: str) -> tuple[str, str]:
+    """Return what the tests' status and output say of the mutation, and the line that shows it."""
+    failures = [line for line in output.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    first = "".join(failures[:1])
+    if status in (PASSED, NOTHING_RAN):
+        return (ARGUED if entry["argument"] else SURVIVED), ""
+    if status == LATE or (status == FAILED and TEST_LIMIT in output):
+        return (HANGS if entry.get("hangs") else TIMED_OUT), first or output
+    if status == FAILED and failures:
+        return KILLED, first
+    return BROKEN, "PostgreSQL ended" if status == NO_SERVER else f"pytest's exit status {status} {first}".strip()
+
+
+def run_mutation(copy: Copy, number: int, entry: Entry) -> dict[str, Any]:
     """Return the entry with its outcome, the seconds it took, and the test that failed."""
     began = monotonic()
     try:
         path, text = apply(entry)
     except NotApplicable as error:
         return {**entry, "outcome": GONE, "seconds": 0, "by": str(error)}
-    changed = copy / path.relative_to(ROOT)
+    changed = copy.tree / path.relative_to(ROOT)
     changed.write_text(text)
     os.utime(changed, (number, number))  # bytecode is recognised by this time and the size
     try:
-        status, output = run_tests(copy, entry["tests"], LIMIT_S)
+        outcome, line = outcome_of(entry, *run_tests(copy, entry["tests"], LIMIT_S))
     finally:
         copy2(path, changed)
-    alive = status in (0, NOTHING_RAN)
-    outcome = KILLED if not alive else ARGUED if entry["argument"] else SURVIVED
-    failed = [line for line in output.splitlines() if line.startswith(("FAILED", "ERROR"))]
-    return {**entry, "outcome": outcome, "seconds": round(monotonic() - began, 1), "by": "".join(failed[:1])}
+    return {**entry, "outcome": outcome, "seconds": round(monotonic() - began, 1), "by": line}
 
 
 def run(entries: list[Entry], jobs: int) -> list[dict[str, Any]]:
     """Return the outcomes in the ledger's order. Raises SystemExit where a named test fails on the code as it is."""
     files = sorted({file for entry in entries for file in entry["tests"]})
-    copies: SimpleQueue[Path] = SimpleQueue()
+    copies: SimpleQueue[Copy] = SimpleQueue()
 
     def in_a_copy(work: Any, *values: Any) -> Any:
         copy = copies.get()
@@ -174,13 +204,13 @@ def run(entries: list[Entry], jobs: int) -> list[dict[str, Any]]:
         pool = stack.enter_context(ThreadPoolExecutor(jobs))
         shares = [files[number::jobs] for number in range(jobs)]
         for status, output in pool.map(lambda share: in_a_copy(run_tests, share, ALL_LIMIT_S), shares):
-            if status != 0:
-                sys.exit(f"The tests fail without any mutation:\n{output}")
+            if status != PASSED:
+                sys.exit(f"The tests fail without any mutation:\n{output[-2000:]}")
         print(f"{len(files)} test files pass without a mutation", flush=True)
         outcomes = []
         for outcome in pool.map(lambda item: in_a_copy(run_mutation, *item), enumerate(entries, start=1)):
             outcomes.append(outcome)
-            words = (f"{outcome['seconds']:6.1f} s", f"{outcome['outcome']:19}", outcome["name"], outcome["by"])
+            words = (f"{outcome['seconds']:6.1f} s", f"{outcome['outcome']:23}", outcome["name"], outcome["by"])
             print(*words, sep="  ", flush=True)
     return outcomes
 
@@ -199,9 +229,9 @@ def main() -> None:
     counts = Counter(outcome["outcome"] for outcome in outcomes)
     print(*(f"{count} {outcome}" for outcome, count in counts.most_common()), f"{monotonic() - began:.0f} s", sep=", ")
     for outcome in outcomes:
-        if outcome["outcome"] in (SURVIVED, GONE):
+        if outcome["outcome"] in FAULTS:
             print(f"\n{outcome['outcome']}: {outcome['name']} {outcome['by']}\n- {outcome['old']}\n+ {outcome['new']}")
-    sys.exit(1 if {SURVIVED, GONE} & counts.keys() else 0)
+    sys.exit(1 if FAULTS & counts.keys() else 0)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,8 @@ from django.core.management.base import CommandError, CommandParser
 
 from accounts.commands import MomentJudgeCommand, project_named
 from annotation.models import TrainSet
-from annotation.train_sets.services import FORMS, train_set_start, train_set_write
+from annotation.train_sets.models import TYPES
+from annotation.train_sets.services import train_set_start, train_set_write
 
 
 class Command(MomentJudgeCommand):
@@ -53,7 +54,7 @@ class Command(MomentJudgeCommand):
             raise CommandError(f"{row.error} The same command goes on where it stopped.")
 
     def _copy(self, row: TrainSet, folder: Path) -> None:
-        for form in FORMS:
+        for form in TYPES:
             path = folder / f"{row.name}.{form}"
             unfinished = path.with_name(f".{path.name}.writing")
             with getattr(row, form).open("rb") as source, unfinished.open("wb") as target:
@@ -65,5 +66,5 @@ class Command(MomentJudgeCommand):
 def _facts(row: TrainSet) -> dict[str, Any]:
     counts = {"queries": row.queries, "moments": row.moments, "rows": row.rows}
     return counts | {
-        form: {"bytes": getattr(row, f"{form}_bytes"), "sha256": getattr(row, f"{form}_sha256")} for form in FORMS
+        form: {"bytes": getattr(row, f"{form}_bytes"), "sha256": getattr(row, f"{form}_sha256")} for form in TYPES
     }

@@ -18,12 +18,11 @@ from uuid import UUID
 
 from django.db import connection
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest
-from django.http.response import HttpResponseBase
+from django.db.models.fields.files import FieldFile
+from django.http import Http404
 
 from accounts.models import Project, User
 from annotation.models import Moment
-from core.files import IMMUTABLE, file_answer
 from core.sql import row_first, sql_rows
 from judging.models import Assignment, Flag, OwnGrade, Pair
 from judging.work.rules import RequestedPair, form_key
@@ -434,10 +433,10 @@ def work_waits(*, project_id: int, annotator_id: int) -> bool:
 PREVIEW_TYPES = {"preview": "image/gif", "preview_clip": "video/mp4"}
 
 
-def preview_file(request: HttpRequest, preview_uuid: UUID, field: str = "preview") -> HttpResponseBase:
-    """Send the preview of a moment, or a part of it: the GIF, or the same as an MP4 (``preview_clip``). 404 for all but
-    its judges, leads and admins, where it is no example, and where there is none."""
-    moment = preview_visible_to(user=cast(User, request.user), preview=preview_uuid)
+def preview_file(*, user: User, preview: UUID, field: str) -> FieldFile:
+    """The GIF of a moment (``preview``) or the same as an MP4 (``preview_clip``). 404 for all but its judges, leads and
+    admins, where it is no example, and where there is none."""
+    moment = preview_visible_to(user=user, preview=preview)
     if moment is None or not (file := getattr(moment, field)):
         raise Http404
-    return file_answer(request, file, content_type=PREVIEW_TYPES[field], cache=IMMUTABLE)
+    return cast(FieldFile, file)

@@ -1,33 +1,29 @@
 """Batches: opened, decided, extended on the lead's word; their slots, flags and tallies kept right from the rows."""
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 from django.db import connection, transaction
 from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet
 
-from accounts.models import Project, User
+from accounts.models import Project
 from annotation.models import Candidate, Moment, NamedQuerySet, Pooling, Query
 from annotation.pools.rules import BATCH_SIZE, BATCHES, in_batches
 from core import clock
-from core.audit import audit_record_all
 from core.jobs import durable, swept
 from core.messages import send_on_commit
-from judging.exceptions import AlreadyReviewed, NothingBeyond, NotReviewable
 from judging.guidelines.selectors import policy_in_force
-from judging.models import Assignment, Batch, BatchReview, Judgment, JudgmentDay, Pair, Policy, Tally
+from judging.models import Assignment, Batch, BatchReview, Judgment, JudgmentDay, Pair, Tally
 from judging.projects.overview import tallies
-from judging.review.selectors import Outlook, outlooks, review_in_words
+from judging.review.services import EXTEND_ALL_TASK, EXTEND_TASK, batch_review_by_rule, reviews_sweep
 from judging.work import rules
-from judging.work.rules import SLOTS, RequestedPair, Suggestion, free_slots
+from judging.work.rules import SLOTS, RequestedPair, free_slots
 from judging.work.selectors.assignments import pairs_requested, slots_taken
 
 logger = logging.getLogger(__name__)
 ADVANCE_TASK = "judging.tasks.batch_advance"
-EXTEND_TASK, EXTEND_ALL_TASK = "judging.tasks.batch_extend", "judging.tasks.batches_extend"
 EXTENDED_AT_ONCE = 25  # second batches by one message: half a second
-WORD = {True: BatchReview.Decision.EXTEND, False: BatchReview.Decision.CLOSE}
 
 
 @transaction.atomic
@@ -125,65 +121,7 @@ def _batch_close(batch: Batch, *, now: datetime) -> None:
     logger.info("batch %s: done", batch.pk)
     policy = policy_in_force(batch.project_id)
     if batch.number == 1 and policy.extend_automatically:
-        suggestion = outlook_of(batch, policy).suggestion
-        _review_write(batch, suggestion.extend, suggestion, f"Automatic. {suggestion.reason}", lead=None)
-
-
-def outlook_of(batch: Batch, policy: Policy) -> Outlook:
-    return outlooks([batch], from_mean=policy.extend_from_mean)[batch.pk]
-
-
-@transaction.atomic
-def batch_review(*, batch: Batch, extend: bool, lead: User, reason: str = "") -> BatchReview:
-    """Record the lead's decision on a finished first batch; extending wakes the task that opens the second.
-
-    The same lead saying the same again is answered as the first time.
-
-    Raises:
-        NotReviewable: the batch is not finished, or not a first one.
-        AlreadyReviewed: it was decided before; the message says by whom.
-        NothingBeyond: it shall be extended, and no candidate is left for a second batch.
-    """
-    row = Batch.objects.select_for_update(of=("self",)).select_related("query", "project").get(pk=batch.pk)
-    if row.state != Batch.State.DONE or row.number != 1 or row.query.is_placeholder:
-        raise NotReviewable("This batch is not waiting for a decision.")
-    decided = BatchReview.objects.filter(batch=row).first()
-    if decided:
-        if decided.decision == WORD[extend] and decided.decided_by_id == lead.pk:
-            return decided
-        raise AlreadyReviewed(review_in_words(decided))
-    outlook = outlook_of(row, policy_in_force(row.project_id))
-    if extend and not outlook.beyond:
-        raise NothingBeyond("No candidate is left for a second batch, so this query can only be closed.")
-    return _review_write(row, extend, outlook.suggestion, reason, lead=lead)
-
-
-def _review_write(batch: Batch, extend: bool, suggestion: Suggestion, reason: str, *, lead: User | None) -> BatchReview:
-    [review] = reviews_write(batch.project, [(batch, extend, suggestion, reason)], lead=lead)
-    if extend:
-        send_on_commit(EXTEND_TASK, batch.pk)
-    return review
-
-
-def reviews_write(
-    project: Project, decisions: Iterable[tuple[Batch, bool, Suggestion, str]], *, lead: User | None
-) -> list[BatchReview]:
-    """Store decisions (batch, whether it is extended, suggestion, reason) with their records.
-
-    Args:
-        lead: who decided; None for the automatic rule.
-    """
-    reviews = BatchReview.objects.bulk_create(
-        BatchReview(batch=batch, decision=WORD[extend], suggestion=WORD[hint.extend], reason=reason, decided_by=lead)
-        for batch, extend, hint, reason in decisions
-    )
-    events = []
-    for review in reviews:
-        data = {"query": review.batch.query.text, "suggestion": review.suggestion, "reason": review.reason}
-        action = f"batch.{review.decision}"
-        events.append((action, review.batch.uuid, data if lead else {**data, "automatic": True}))
-    audit_record_all(project=project, actor=lead, events=events)
-    return reviews
+        batch_review_by_rule(batch=batch, policy=policy)
 
 
 @durable(EXTEND_TASK)
@@ -221,8 +159,10 @@ def batches_extend(*, project_id: int | None = None, after: int = 0) -> None:
         send_on_commit(EXTEND_ALL_TASK, project_id, batch_ids[-1])
 
 
+@durable("judging.tasks.batches_sweep", autoretry_for=())
 def batches_sweep() -> None:
-    """Redo what a lost message left: rounds that can be decided, second batches that were not opened."""
+    """Redo what a lost message left: rounds that can be decided, second batches that were not opened, decisions by the
+    rule."""
     open_assignments = Assignment.objects.filter(
         batch=OuterRef("pk"), round=OuterRef("round"), state=Assignment.State.OPEN
     )
@@ -232,6 +172,7 @@ def batches_sweep() -> None:
     for batch_id in [*complete.values_list("pk", flat=True), *in_part.values_list("pk", flat=True)]:
         batch_advance(batch_id=batch_id)
     batches_extend()
+    reviews_sweep()
 
 
 def _pairs_with_both_grades() -> QuerySet[Pair]:

@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from annotation.models import Moment
+from annotation.previews.cutting import fault_of_bounds
 from annotation.previews.services import preview_cut, preview_replace
 from core.audit import audit_record
 from core.exceptions import NotPossible
@@ -15,7 +16,6 @@ from core.messages import send_on_commit
 from judging.exceptions import NotPossibleNow
 from judging.models import Assignment, Batch, Flag, FlagAnswer, Judgment, Pair, Recut
 from judging.work import rules
-from judging.work.rules import fault_of_bounds
 from judging.work.selectors.flags import why_bounds_stay
 from judging.work.services.batches import ADVANCE_TASK, slots_count
 

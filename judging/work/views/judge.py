@@ -8,6 +8,7 @@ from uuid import UUID
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.middleware.csrf import get_token
 from django.shortcuts import redirect, render
 from django.template import loader
@@ -21,6 +22,7 @@ from accounts.access import ANNOTATOR, MemberRequest, grant_by, post_only, proje
 from accounts.models import Project, User
 from accounts.rules import OUT
 from core import clock
+from core.files import IMMUTABLE, file_answer
 from core.forms import KeyForm, SubmitForm
 from core.lists import page_of
 from core.refusals import refusal_log
@@ -320,4 +322,8 @@ def own_grades(request: MemberRequest, project: Project) -> HttpResponse:
     return render(request, "judging/work/own_grades.html", context)
 
 
-preview = login_required(selectors.preview_file)
+@login_required
+def preview(request: HttpRequest, preview_uuid: UUID, field: str = "preview") -> HttpResponseBase:
+    """Send the clip of a moment, or a part of it."""
+    file = selectors.preview_file(user=cast(User, request.user), preview=preview_uuid, field=field)
+    return file_answer(request, file, content_type=selectors.PREVIEW_TYPES[field], cache=IMMUTABLE)

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from annotation.previews import process
-from annotation.previews.cutting import CutFailure, Preview, cut_previews
+from annotation.previews.cutting import CutFailure, Preview, cut_previews, fault_of_bounds
 from annotation.previews.process import (
     LONG_FRAMES,
     OPEN_FRAMES_MAX,
@@ -142,3 +142,22 @@ def test_unreadable_video_is_refused_at_the_call(tiny: Path, tmp_path: Path) -> 
             open_source(tmp_path / name)
         with pytest.raises(VideoUnreadable):
             cut_previews(tmp_path / name, [(0, 1)])
+
+
+@pytest.mark.parametrize(
+    ("start_s", "end_s", "words"),
+    [
+        (0.0, 90.0, None),
+        (12.5, 12.6, None),
+        (-0.1, 5.0, "cannot start before its video"),
+        (5.0, 90.1, "The video is only 90 s long."),
+        (5.0, 5.0, "ends after it starts"),
+        (5.0, 5.05, "ends after it starts"),
+        (6.0, 5.0, "ends after it starts"),
+        (float("nan"), 5.0, "numbers of seconds"),
+        (0.0, float("inf"), "numbers of seconds"),
+    ],
+)
+def test_bounds_that_no_moment_can_have_are_refused_in_words(start_s: float, end_s: float, words: str | None) -> None:
+    fault = fault_of_bounds(start_s, end_s, duration_s=90.0)
+    assert fault is None if words is None else words in str(fault)

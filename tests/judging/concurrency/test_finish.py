@@ -138,7 +138,7 @@ class TestDecide:
             grade(AssignmentFactory(batch=batch, slot=slot), [1, 1])
         Assignment.objects.update(state="finished", ended_at=NOW)
         advance = partial(batches.batch_advance, batch_id=batch.pk)
-        assert meet((batches, "outlook_of"), advance, advance) == [None, None]
+        assert meet((services, "outlook_of"), advance, advance) == [None, None]
         assert BatchReview.objects.count() == batch.project.audit_events.count() == 1
 
     def test_two_leads_disagree(self, meet: Meet) -> None:
@@ -146,10 +146,10 @@ class TestDecide:
         CandidateFactory(query=batch.query, rank=21)
         one, other = lead(batch.project), lead(batch.project)
         first, second = (
-            partial(batches.batch_review, batch=batch, extend=extend, lead=person)
+            partial(services.batch_review, batch=batch, extend=extend, lead=person)
             for extend, person in ((True, one), (False, other))
         )
-        review, refusal = meet((batches, "outlook_of"), first, second)
+        review, refusal = meet((services, "outlook_of"), first, second)
         assert (review.decision, type(refusal)) == ("extend", AlreadyReviewed)
         assert str(refusal).startswith(f"{one.username} extended this query")
         assert BatchReview.objects.count() == 1
@@ -159,7 +159,7 @@ class TestDecide:
         batch = BatchFactory(state="done")
         CandidateFactory(query=batch.query, rank=21)
         person = lead(batch.project)
-        batches.batch_review(batch=batch, extend=True, lead=person)
+        services.batch_review(batch=batch, extend=True, lead=person)
         opening = partial(batches.batch_extend, batch_id=batch.pk)
         undoing = partial(services.review_undo, batch=batch, lead=person)
         second_batch, undone = meet((batches, "batch_create"), opening, undoing)
@@ -172,7 +172,7 @@ class TestDecide:
         batch = BatchFactory(state="done")
         CandidateFactory(query=batch.query, rank=21)
         person = lead(batch.project)
-        batches.batch_review(batch=batch, extend=True, lead=person)
+        services.batch_review(batch=batch, extend=True, lead=person)
         second = batches.batch_extend(batch_id=batch.pk)
         assert second is not None
         undoing = partial(services.review_undo, batch=batch, lead=person)

@@ -28,7 +28,8 @@ from judging.releases import files, layout
 from judging.releases.metadata import IMPORT
 from judging.releases.selectors import scope_of
 from judging.releases.services import release_words_set
-from judging.work.services.batches import batch_advance, batch_review
+from judging.review.services import batch_review
+from judging.work.services.batches import batch_advance
 from tests.factories import PairFactory, ProjectFactory, QueryFactory, UserFactory
 from tests.judging.growing import Growing
 from tests.judging.play import finish, judge, judge_round

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from annotation.models import NamedQuerySet, Query
-from judging.work.services.batches import batch_create, batch_review
+from judging.review.services import batch_review
+from judging.work.services.batches import batch_create
 from tests.factories import CandidateFactory
 from tests.judging.growing import Growing
 from tests.judging.imports.test_release_import import again

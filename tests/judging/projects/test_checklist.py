@@ -7,7 +7,7 @@ from accounts.models import Project
 from annotation.models import Caption, Moment
 from judging.models import Batch, Release
 from judging.projects.checklist import checklist_of
-from judging.work.services.batches import batch_review
+from judging.review.services import batch_review
 from tests import factories
 from tests.annotation.captions.test_captions import waiting
 from tests.factories import lead

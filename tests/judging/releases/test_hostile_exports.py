@@ -20,7 +20,7 @@ from judging.figures.views import FIGURES
 from judging.models import Batch, Release, ReleaseWords
 from judging.releases import layout
 from judging.releases.services import release_build, release_create
-from judging.work.services.batches import batch_review
+from judging.review.services import batch_review
 from models_runner.leaderboard.files import escaped
 from models_runner.models import Run
 from tests import factories

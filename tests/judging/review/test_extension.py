@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judging.work.rules import TAIL, suggest
+from judging.review.rules import TAIL, suggest
 
 relevances = st.lists(st.none() | st.integers(0, 4), max_size=20)
 

@@ -11,7 +11,7 @@ from accounts.models import Project, User
 from core.models import AuditEvent
 from judging.models import Batch, BatchReview, Policy
 from judging.review import services, views
-from judging.work.services.batches import batch_review
+from judging.review.services import batch_review
 from tests.conftest import Messages
 from tests.factories import (
     JudgmentFactory,

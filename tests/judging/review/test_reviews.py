@@ -18,8 +18,8 @@ from judging.review.selectors import (
     review_queue,
     second_batch_sizes,
 )
-from judging.review.services import review_undo, reviews_accept, reviews_decide, reviews_sweep
-from judging.work.services.batches import batch_extend, batch_review, batches_extend
+from judging.review.services import batch_review, review_undo, reviews_accept, reviews_decide, reviews_sweep
+from judging.work.services.batches import batch_extend, batches_extend
 from judging.work.services.pairs import pair_withdraw
 from tests.conftest import Messages
 from tests.factories import NOW, BatchFactory, CandidateFactory, ProjectFactory, QueryFactory, annotator, lead

@@ -14,9 +14,9 @@ from core.models import AuditEvent
 from judging.figures.selectors import Scope, relevance_counted
 from judging.models import Batch, Pair
 from judging.releases.selectors import finished_queries
+from judging.review.services import batch_review
 from judging.studies.selectors import coverage_found, moments_drawn_from, pool_report
 from judging.studies.services import STUDIES, coverage_prepare, coverage_request, queries_to_study
-from judging.work.services.batches import batch_review
 from tests.conftest import Messages
 from tests.factories import MINUTES, NOW, BatchFactory, MeasureFactory, QueryFactory
 from tests.judging.covering import MOMENTS, Covering

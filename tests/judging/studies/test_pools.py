@@ -12,10 +12,11 @@ from judging.exceptions import NothingBeyond
 from judging.models import Batch, BatchReview, Pair
 from judging.releases.selectors import finished_queries
 from judging.review.selectors import review_queue
+from judging.review.services import batch_review
 from judging.studies import services
 from judging.studies.selectors import contributions, pool_report
 from judging.studies.services import OPENINGS, pool_open, pool_open_request
-from judging.work.services.batches import batch_create, batch_extend, batch_review, batches_sweep
+from judging.work.services.batches import batch_create, batch_extend, batches_sweep
 from tests.conftest import Messages, hash_with
 from tests.factories import MINUTES, NamedQuerySetFactory, QueryFactory
 from tests.judging.growing import Growing

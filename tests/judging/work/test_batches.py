@@ -10,12 +10,12 @@ from judging.exceptions import AlreadyReviewed, NothingBeyond, NotReviewable
 from judging.guidelines.services import policy_publish
 from judging.models import Assignment, Batch, BatchReview
 from judging.review.selectors import review_queue
+from judging.review.services import batch_review
 from judging.work.services import batches
 from judging.work.services.batches import (
     batch_advance,
     batch_create,
     batch_extend,
-    batch_review,
     batches_extend,
     batches_open,
     batches_sweep,

@@ -1,6 +1,5 @@
-"""The rules of handing out: slots, order, leases, keys of forms, time spent, bounds of a moment."""
+"""The rules of handing out: slots, order, leases, keys of forms, time spent."""
 
-import math
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
@@ -13,7 +12,6 @@ from judging.work.rules import (
     SLOTS,
     RequestedPair,
     active_ms,
-    fault_of_bounds,
     form_key,
     free_slots,
     shuffled,
@@ -181,22 +179,3 @@ def test_active_time(measured: int | None, seconds_since: float, expected_ms: in
 )
 def test_a_change_adds_its_time(before: int | None, added: int, expected_ms: int) -> None:
     assert with_change(before, added) == expected_ms
-
-
-@pytest.mark.parametrize(
-    ("start_s", "end_s", "words"),
-    [
-        (0.0, 90.0, None),
-        (12.5, 12.6, None),
-        (-0.1, 5.0, "cannot start before its video"),
-        (5.0, 90.1, "The video is only 90 s long."),
-        (5.0, 5.0, "ends after it starts"),
-        (5.0, 5.05, "ends after it starts"),
-        (6.0, 5.0, "ends after it starts"),
-        (math.nan, 5.0, "numbers of seconds"),
-        (0.0, math.inf, "numbers of seconds"),
-    ],
-)
-def test_faults(start_s: float, end_s: float, words: str | None) -> None:
-    fault = fault_of_bounds(start_s, end_s, duration_s=90.0)
-    assert fault is None if words is None else words in str(fault)

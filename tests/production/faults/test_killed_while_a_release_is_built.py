@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from judging.models import Batch, Release
-from judging.work.services.batches import batch_review
+from judging.review.services import batch_review
 from tests.production.faults.crowd import swept_until
 from tests.production.topology import Person, Site
 from tests.production.topology.project import Scenario, always, judge_all
