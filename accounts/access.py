@@ -1,4 +1,4 @@
-"""Decide who may see a page: the viewer's role in the project of the page, before its view runs."""
+"""Decide who may see a page: the viewer's roles in the project of the page, before its view runs."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -6,6 +6,7 @@ from operator import attrgetter
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model, QuerySet
@@ -23,9 +24,10 @@ Role = Membership.Role
 ANNOTATOR = frozenset({Role.ANNOTATOR})
 LEAD = frozenset({Role.LEAD})
 ADMIN = frozenset({Role.ADMIN})
-STAFF = frozenset({Role.LEAD, Role.ADMIN})
+STAFF = frozenset(Membership.STAFF)
 EVERYONE = ANNOTATOR | STAFF  # of those who judge and lead; participants see the leaderboard alone
 RUNNERS = STAFF | {Role.PARTICIPANT}
+Roles = frozenset[Membership.Role] | Callable[[], frozenset[Membership.Role]]  # called for each request
 GRANTED = "WHERE accounts_project.uuid = %s AND accounts_membership.user_id = %s"
 P = ParamSpec("P")
 Row = TypeVar("Row", bound=Model)
@@ -43,17 +45,22 @@ RowView = Callable[[MemberRequest, Row], HttpResponseBase]
 ProjectView = Callable[Concatenate[MemberRequest, Project, ...], HttpResponseBase]
 
 
-def grant(request: HttpRequest, project: Project, roles: frozenset[Membership.Role]) -> Membership:
+def benchmark_runners() -> frozenset[Membership.Role]:
+    """Return who makes features and starts benchmark runs: admins, and leads where the site lets them."""
+    return STAFF if settings.LEADS_RUN_BENCHMARKS else ADMIN
+
+
+def grant(request: HttpRequest, project: Project, roles: Roles) -> Membership:
     """The viewer's membership of the project; 404 for strangers, 403 for another role."""
     return grant_by(request, project.uuid, roles)
 
 
-def grant_by(request: HttpRequest, project_uuid: UUID, roles: frozenset[Membership.Role]) -> Membership:
+def grant_by(request: HttpRequest, project_uuid: UUID, roles: Roles) -> Membership:
     """``grant`` for a project known by its UUID: one statement says whether it exists and who the viewer is there."""
     membership = row_first(Membership, GRANTED, project_uuid, cast(int, request.user.pk), related="project")
     if membership is None:
         raise Http404
-    if membership.role not in roles:
+    if not membership.has(roles() if callable(roles) else roles):
         raise PermissionDenied
     cast(MemberRequest, request).membership = membership
     bind_contextvars(member=membership.label, project=str(project_uuid))  # for the logs
@@ -61,7 +68,7 @@ def grant_by(request: HttpRequest, project_uuid: UUID, roles: frozenset[Membersh
 
 
 def project_page(
-    roles: frozenset[Membership.Role],
+    roles: Roles,
 ) -> Callable[
     [Callable[Concatenate[MemberRequest, Project, P], HttpResponseBase]],
     Callable[Concatenate[HttpRequest, UUID, P], HttpResponseBase],
@@ -90,7 +97,7 @@ def staff_page(
     @login_required
     @wraps(view)
     def page(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
-        staff_memberships = Membership.objects.filter(user=cast(User, request.user), role__in=STAFF)
+        staff_memberships = Membership.objects.filter(user=cast(User, request.user), roles__overlap=Membership.STAFF)
         memberships = list(staff_memberships.select_related("project")[:2])
         if not memberships:
             raise PermissionDenied
@@ -119,15 +126,13 @@ def post_only(back: str) -> Callable[[Callable[..., HttpResponseBase]], Callable
     return decorate
 
 
-def project_action(
-    roles: frozenset[Membership.Role], *, back: str
-) -> Callable[[ProjectView], Callable[..., HttpResponseBase]]:
+def project_action(roles: Roles, *, back: str) -> Callable[[ProjectView], Callable[..., HttpResponseBase]]:
     """Make a view that changes something of a project, for people of these roles; a GET goes to the page ``back``."""
     return lambda view: project_page(roles)(post_only(back)(view))
 
 
 def row_page(
-    rows: QuerySet[Row], roles: frozenset[Membership.Role], *, project: str = "project", back: str = ""
+    rows: QuerySet[Row], roles: Roles, *, project: str = "project", back: str = ""
 ) -> Callable[[RowView[Row]], Callable[..., HttpResponseBase]]:
     """Make a page of one row, named by UUID in the URL, for people of these roles in its project.
 

@@ -1,6 +1,7 @@
-"""The menu, which is the pages of the viewer's role in the project at hand, as ``settings.MENU`` lists them; the start
+"""The menu, which is the pages of the viewer's roles in the project at hand, as ``settings.MENU`` lists them; the start
 page, and help."""
 
+from itertools import chain
 from typing import Any, NamedTuple, cast
 
 from django.conf import settings
@@ -9,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from accounts.access import LEAD, STAFF
+from accounts.access import STAFF, benchmark_runners
 from accounts.models import Membership, User
 
 LAST = "project"  # in the session: the project visited last
@@ -26,17 +27,28 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
     membership = _membership(request)
     if membership is None:
         return {"entries": []}
-    urls = {label: reverse(name, args=[membership.project.uuid]) for label, name in settings.MENU[membership.role]}
+    urls = {label: reverse(name, args=[membership.project.uuid]) for label, name in pages_of(membership)}
     beginnings = urls | settings.MENU_ADDRESSES
     current = [label for label in urls if request.path.startswith(beginnings[label])]
     here = max(current, key=lambda label: len(urls[label]), default="")  # a page below another is itself
     entries = [Entry(label, url, label == here) for label, url in urls.items()]
-    may_decide = membership.role in LEAD
-    return {"membership": membership, "project": membership.project, "may_decide": may_decide, "entries": entries}
+    return {
+        "membership": membership,
+        "project": membership.project,
+        "may_decide": membership.is_lead,
+        "may_benchmark": membership.has(benchmark_runners()),
+        "entries": entries,
+    }
+
+
+def pages_of(membership: Membership) -> list[tuple[str, str]]:
+    """Return the menu of the person's roles: the entries of each, once."""
+    entries = chain.from_iterable(settings.MENU[role] for role in membership.roles)
+    return list(dict(entries).items())
 
 
 def _membership(request: HttpRequest) -> Membership | None:
-    """The viewer's role in the project at hand (set by the view through accounts.access), which is remembered.
+    """The viewer's membership of the project at hand (set by the view through accounts.access), which is remembered.
 
     Pages of no project (help, account, errors) show the project visited last, or the person's only one.
     """
@@ -68,12 +80,12 @@ def home(request: HttpRequest) -> HttpResponse:
     if len(memberships) == 1:
         return redirect(first_page(memberships[0]))
     project_links = [(membership, first_page(membership)) for membership in memberships]
-    runs_one = any(membership.role in STAFF for membership in memberships)
+    runs_one = any(membership.has(STAFF) for membership in memberships)
     return render(request, "home.html", {"cards": project_links, "runs_one": runs_one})
 
 
 def first_page(membership: Membership) -> str:
-    return reverse(settings.MENU[membership.role][0][1], args=[membership.project.uuid])
+    return reverse(pages_of(membership)[0][1], args=[membership.project.uuid])
 
 
 def guide(request: HttpRequest) -> HttpResponse:

@@ -1,5 +1,6 @@
 """Who logs in and who takes part in which project; personal data lies in ``Identity`` alone, which no export joins."""
 
+from collections.abc import Collection
 from typing import Any, ClassVar
 from uuid import uuid4
 
@@ -11,7 +12,10 @@ from django.contrib.sessions.base_session import AbstractBaseSession
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Lower
+from django.db.models.lookups import Regex
 from django.utils import timezone
+
+from accounts.rules import roles_text
 
 WRITTEN_AGAIN = ["session_data", "expire_date", "user", "client"]
 
@@ -94,13 +98,18 @@ class Project(models.Model):
 
 
 class Membership(models.Model):
-    """One person's single role in a project; who sees captions or others' grades can so never judge in it."""
+    """One person's roles in a project.
+
+    Staff roles combine; annotator and participant stand alone, so who sees captions or others' grades never judges.
+    """
 
     class Role(models.TextChoices):
         ANNOTATOR = "annotator"
         LEAD = "lead"
         ADMIN = "admin"
         PARTICIPANT = "participant"  # uploads runs, and never sees hidden labels
+
+    STAFF = (Role.LEAD, Role.ADMIN)  # the roles that combine
 
     class Status(models.TextChoices):
         """How far an annotator is; only the qualified are handed batches."""
@@ -114,30 +123,47 @@ class Membership(models.Model):
 
     project = models.ForeignKey(Project, models.PROTECT, related_name="memberships")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="memberships")
-    role = models.CharField(max_length=20, choices=Role)
+    roles = ArrayField(models.CharField(max_length=20, choices=Role), help_text="Each once, in the order of Role.")
     number = models.PositiveIntegerField(null=True, help_text="Annotator number; the only name judging data knows.")
     status = models.CharField(max_length=9, choices=Status, blank=True, help_text="Of annotators; empty for others.")
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["project", "user"], name="membership_one_role_per_person_and_project"),
+            models.UniqueConstraint(fields=["project", "user"], name="membership_once_per_person_and_project"),
             models.UniqueConstraint(fields=["project", "number"], name="membership_number_once_per_project"),
             models.CheckConstraint(
-                condition=models.Q(role="annotator", number__isnull=False)
-                | (~models.Q(role="annotator") & models.Q(number__isnull=True)),
+                condition=models.Q(roles=["annotator"], number__isnull=False)
+                | (~models.Q(roles=["annotator"]) & models.Q(number__isnull=True)),
                 name="membership_number_for_annotators_only",
             ),
             models.CheckConstraint(
                 condition=models.Q(
-                    role="annotator", status__in=["candidate", "training", "exam", "qualified", "suspended", "left"]
+                    roles=["annotator"],
+                    status__in=["candidate", "training", "exam", "qualified", "suspended", "left"],
                 )
-                | (~models.Q(role="annotator") & models.Q(status="")),
+                | (~models.Q(roles=["annotator"]) & models.Q(status="")),
                 name="membership_status_for_annotators_only",
             ),
             models.CheckConstraint(
-                condition=models.Q(role__in=["annotator", "lead", "admin", "participant"]),
-                name="membership_role_is_known",
+                condition=models.Q(roles__contained_by=["annotator", "lead", "admin", "participant"], roles__len__gt=0),
+                name="membership_roles_are_known",
+            ),
+            models.CheckConstraint(
+                condition=Regex(
+                    models.Func(
+                        models.F("roles"),
+                        models.Value(","),
+                        function="array_to_string",
+                        output_field=models.TextField(),
+                    ),
+                    "^(annotator,?)?(lead,?)?(admin,?)?(participant)?$",
+                ),
+                name="membership_roles_each_once_and_in_order",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(roles__len=1) | models.Q(roles__contained_by=["lead", "admin"]),
+                name="membership_annotator_and_participant_stand_alone",
             ),
         ]
 
@@ -146,8 +172,25 @@ class Membership(models.Model):
 
     @property
     def label(self) -> str:
-        """The role, with the number where there is one."""
-        return self.role if self.number is None else f"{self.role} {self.number}"
+        """The roles, with the number where there is one: "lead and admin", "annotator 3"."""
+        text = roles_text(self.roles)
+        return text if self.number is None else f"{text} {self.number}"
+
+    def has(self, roles: Collection[str]) -> bool:
+        """Whether one of the roles is among ``roles``."""
+        return any(role in roles for role in self.roles)
+
+    @property
+    def is_annotator(self) -> bool:
+        return self.Role.ANNOTATOR in self.roles
+
+    @property
+    def is_lead(self) -> bool:
+        return self.Role.LEAD in self.roles
+
+    @property
+    def is_participant(self) -> bool:
+        return self.Role.PARTICIPANT in self.roles
 
 
 class StatusChange(models.Model):

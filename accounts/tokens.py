@@ -1,5 +1,6 @@
 """Who is asking, by a token; and the page where people make and revoke theirs."""
 
+from itertools import chain
 from typing import Any, cast
 from uuid import UUID
 
@@ -139,7 +140,7 @@ def _token_options(form: QueryDict) -> dict[str, Any]:
 def _usual_scopes(person: User) -> set[str]:
     """Return the usual scopes of people with these roles; to manage is never ticked beforehand."""
     usual = {"annotator": "judge", "participant": "upload"}
-    roles = person.memberships.values_list("role", flat=True)
+    roles = chain.from_iterable(person.memberships.values_list("roles", flat=True))
     return {"read"} | {usual[role] for role in roles if role in usual}
 
 

@@ -8,4 +8,4 @@ SELECT gen_random_uuid(), p.id, CASE WHEN i %% 3 = 0 THEN null ELSE l.user_id EN
         'suggestion', 'close', 'reason', 'The mean of the last five is ' || i %% 5, 'version', i),
     now() - %(days)s * interval '1 day' * (1 - i / (%(events)s + 1.0))
 FROM generate_series(1, %(events)s) AS i, accounts_project p, accounts_membership l
-WHERE p.uuid = %(project)s AND l.project_id = p.id AND l.role = 'lead'
+WHERE p.uuid = %(project)s AND l.project_id = p.id AND 'lead' = ANY (l.roles)

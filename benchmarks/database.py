@@ -157,7 +157,7 @@ def annotators_create(project: Project, names: Mapping[int, str]) -> dict[int, U
     people = {number: User(username=f"{corpus}-{name}", password=password) for number, name in names.items()}
     User.objects.bulk_create(people.values())
     Membership.objects.bulk_create(
-        Membership(project=project, user=user, role=Membership.Role.ANNOTATOR, number=number, status="qualified")
+        Membership(project=project, user=user, roles=[Membership.Role.ANNOTATOR], number=number, status="qualified")
         for number, user in people.items()
     )
     guideline = guideline_in_force(project.pk)
@@ -340,7 +340,7 @@ def load_people_create(project: Project, *, annotators: int, leads: int, uploads
 
 def lead_create(project: Project, username: str) -> User:
     user = User.objects.create_user(username, PASSWORD)
-    Membership.objects.create(project=project, user=user, role=Membership.Role.LEAD)
+    Membership.objects.create(project=project, user=user, roles=[Membership.Role.LEAD])
     return user
 
 

@@ -11,12 +11,14 @@ class JudgingConfig(AppConfig):
 
     def ready(self) -> None:
         from accounts.services.identities import identity_forgotten
+        from accounts.services.members import role_requested
         from core.observability.metrics import register_figures
         from judging.work.selectors.metrics import judging_figures
 
         register_figures(judging_figures)
         user_logged_out.connect(leave_on_log_out)
         identity_forgotten.connect(forget_file_names)
+        role_requested.connect(refuse_staff_with_grades)
 
 
 def leave_on_log_out(sender: object, user: Any, **kwargs: object) -> None:
@@ -25,6 +27,19 @@ def leave_on_log_out(sender: object, user: Any, **kwargs: object) -> None:
 
     if user is not None:
         assignment_leave(annotator=user, now=clock.now())
+
+
+def refuse_staff_with_grades(sender: object, project: Any, user: Any, roles: Any, **kwargs: object) -> None:
+    """Whoever has graded in a project must not see its captions and others' grades."""
+    from accounts.access import STAFF
+    from core.exceptions import NotPossible
+    from judging.people.selectors import has_grades
+
+    if not STAFF.isdisjoint(roles) and has_grades(project=project, user=user):
+        raise NotPossible(
+            f"{user.username} has grades in {project.name!r}, and whoever graded there never sees captions or the"
+            " grades of others. Give the role to another account."
+        )
 
 
 def forget_file_names(sender: object, user: Any, **kwargs: object) -> None:

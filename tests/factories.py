@@ -166,9 +166,12 @@ class MembershipFactory(Numbered):
 
     project = factory.SubFactory(ProjectFactory)
     user = factory.SubFactory(UserFactory)
-    role = Membership.Role.ANNOTATOR
-    number = factory.Maybe(factory.LazyAttribute(lambda row: row.role == "annotator"), factory.Sequence(int), None)
-    status = factory.LazyAttribute(lambda row: "qualified" if row.role == "annotator" else "")
+    roles = factory.LazyAttribute(lambda row: [row.role])
+    number = factory.Maybe(factory.LazyAttribute(lambda row: "annotator" in row.roles), factory.Sequence(int), None)
+    status = factory.LazyAttribute(lambda row: "qualified" if "annotator" in row.roles else "")
+
+    class Params:
+        role = Membership.Role.ANNOTATOR
 
     @factory.post_generation
     def confirmed(self, create: bool, extracted: bool | None, **kwargs: Any) -> None:

@@ -22,7 +22,7 @@ from pytest_django import DjangoDbBlocker
 from rest_framework.request import Request
 
 from accounts.management.commands.person_traces import traces
-from accounts.models import Project, StatusChange, User
+from accounts.models import Membership, Project, StatusChange, User
 from accounts.services.credentials import codes_left, phone_of, second_step_check
 from accounts.tokens import TokenAuthentication
 from core.embedded.services import BASE_DIR
@@ -113,8 +113,11 @@ def rows_of(statement: str) -> list[tuple[Any, ...]]:
 
 @pytest.mark.deployment
 def test_a_database_of_the_first_release_is_judged_on_after_the_upgrade(first_release: dict[str, int]) -> None:
+    roles = rows_of("SELECT id, role FROM accounts_membership ORDER BY id")
     call_command("migrate", verbosity=0)
     check_rows(first_release)
+    assert {role for _, role in roles} == set(Membership.Role.values)
+    assert [(pk, [role]) for pk, role in roles] == list(Membership.objects.order_by("pk").values_list("pk", "roles"))
     recorded = (Path(collect.__file__).parent / "schema.json").read_text()
     fresh, upgraded = comparable(json.loads(recorded)), comparable(collect.schema(rows_of))
     assert collect.missing(fresh, upgraded) == []

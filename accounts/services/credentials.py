@@ -111,7 +111,7 @@ def second_step_was_taken(request: HttpRequest, user: User) -> bool:
 def second_step_is_required(user: User) -> bool:
     """Whether a role of the person's is one that must log in with a second step."""
     roles = settings.TOTP_REQUIRED_FOR
-    return bool(roles) and user.memberships.filter(role__in=roles).exists()
+    return bool(roles) and user.memberships.filter(roles__overlap=list(roles)).exists()
 
 
 def token_stands(user: User, made_at: datetime) -> bool:

@@ -22,7 +22,7 @@ from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
 from accounts.limits import MAILS_FROM, MAILS_TO, once
-from accounts.models import Identity, Project, User
+from accounts.models import Identity, Membership, Project, User
 from accounts.services.credentials import account_lock, second_step_forget
 from accounts.sessions import sessions_end
 from core.audit import audit_record
@@ -173,9 +173,9 @@ def account_led_or_refused(*, user: User, lead: User) -> None:
     Raises:
         NotPossible: the person leads or administers a project, or is an annotator where ``lead`` does not lead.
     """
-    if user.memberships.filter(role__in=["lead", "admin"]).exists():
+    if user.memberships.filter(roles__overlap=Membership.STAFF).exists():
         raise NotPossible("This person leads or administers another project; nobody else can change their account.")
-    led = lead.memberships.filter(role="lead").values("project")
+    led = lead.memberships.filter(roles__contains=["lead"]).values("project")
     if user.memberships.exclude(project__in=led).exists():
         raise NotPossible("This person also works in a project that you do not lead; its lead must take part in this.")
 

@@ -1,19 +1,22 @@
 """People and their roles in a project."""
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from django.db import transaction
 from django.db.models import Max, QuerySet
+from django.dispatch import Signal
 
 from accounts.models import Identity, Membership, Project, StatusChange, User
-from accounts.rules import may_become
+from accounts.rules import may_become, may_combine, roles_in_order, roles_text
 from core.audit import audit_record
 from core.exceptions import NotPossible
 
 logger = logging.getLogger(__name__)
-Status = Membership.Status
+Role, Status = Membership.Role, Membership.Status
+ALONE = "Annotators and participants have no other role in their project: they must not see what leads and admins see."
+role_requested = Signal()  # of ``project``, ``user``, ``roles``, before they are theirs; a receiver raises NotPossible
 
 
 def project_create(*, name: str, **fields: Any) -> Project:
@@ -25,30 +28,98 @@ def member_add(
     *,
     project: Project,
     user: User,
-    role: str,
+    roles: Collection[str],
     actor: User | None = None,
     status: str = Status.CANDIDATE,
     reason: str = "",
 ) -> Membership:
-    """Give somebody their role in a project; annotators get the next free number, and begin as candidates.
+    """Make somebody a member of a project; annotators get the next free number, and begin as candidates.
 
     Raises:
-        NotPossible: they have a role in it already.
+        NotPossible: they are a member already, the roles do not combine, or they must not have one of these.
     """
     Project.objects.select_for_update().get(pk=project.pk)
     if Membership.objects.filter(project=project, user=user).exists():
         raise NotPossible(f"{user.username} has a role in {project.name!r} already.")
-    judges = role == Membership.Role.ANNOTATOR
+    if not may_combine(roles):
+        raise NotPossible(f"Nobody can be {roles_text(roles) or 'without a role'} in one project. {ALONE}")
+    role_requested.send(sender=Membership, project=project, user=user, roles=roles)
+    judges = Role.ANNOTATOR in roles
     number = None
     if judges:
         number = (project.memberships.aggregate(highest=Max("number"))["highest"] or 0) + 1
     member = Membership.objects.create(
-        project=project, user=user, role=role, number=number, status=status if judges else ""
+        project=project, user=user, roles=roles_in_order(roles), number=number, status=status if judges else ""
     )
     if judges:
         StatusChange.objects.create(membership=member, to_status=status, actor=actor, reason=reason)
-    audit_record(project=project, actor=actor, action="member.add", subject=user.uuid, role=role, number=number)
+    data = {"role": roles_text(roles), "number": number}
+    audit_record(project=project, actor=actor, action="member.add", subject=user.uuid, **data)
     return member
+
+
+@transaction.atomic
+def role_add(*, project: Project, user: User, role: str, actor: User | None = None, **joining: Any) -> Membership:
+    """Give somebody a role in a project: as a new member (``joining``: see ``member_add``), or beside their others.
+
+    Raises:
+        NotPossible: they have this role already, it does not combine with theirs, or they must not have it.
+    """
+    Project.objects.select_for_update().get(pk=project.pk)
+    member = Membership.objects.filter(project=project, user=user).select_related("project", "user").first()
+    if member is None:
+        return member_add(project=project, user=user, roles=[role], actor=actor, **joining)
+    role_requested.send(sender=Membership, project=project, user=user, roles=[role])
+    if refusal := role_refusal(member, role):
+        raise NotPossible(refusal)
+    member.roles = roles_in_order([*member.roles, role])
+    member.save(update_fields=["roles"])
+    data = {"role": role, "roles": roles_text(member.roles)}
+    audit_record(project=project, actor=actor, action="member.role.add", subject=user.uuid, **data)
+    return member
+
+
+def role_refusal(member: Membership, role: str) -> str:
+    """Say why a member cannot have this role beside theirs; empty where they can."""
+    if role in member.roles:
+        return f"{member.user.username} has a role in {member.project.name!r} already: {member.label}."
+    if not may_combine([*member.roles, role]):
+        return (
+            f"{member.user.username} has a role in {member.project.name!r} already, {member.label}, and cannot be"
+            f" {role} as well. {ALONE}"
+        )
+    return ""
+
+
+@transaction.atomic
+def role_remove(*, membership: Membership, role: str, actor: User | None) -> Membership:
+    """Take one of several roles from a member. Repeating it changes nothing.
+
+    Raises:
+        NotPossible: it is their only role, or nobody else leads the project.
+    """
+    Project.objects.select_for_update().get(pk=membership.project_id)
+    member = Membership.objects.select_related("project", "user").get(pk=membership.pk)
+    if role not in member.roles:
+        return member
+    if role == Role.LEAD and not leads_besides(member):
+        raise NotPossible(f"Nobody else leads {member.project.name!r}. Give it another lead first.")
+    if len(member.roles) == 1:
+        raise NotPossible(
+            f"{member.user.username} is {role} and nothing else. Give them another role first; whoever has seen"
+            " captions stays a member, so that they do not come back as an annotator."
+        )
+    member.roles = [other for other in member.roles if other != role]
+    member.save(update_fields=["roles"])
+    data = {"role": role, "roles": roles_text(member.roles)}
+    audit_record(project=member.project, actor=actor, action="member.role.remove", subject=member.user.uuid, **data)
+    return member
+
+
+def leads_besides(member: Membership) -> bool:
+    """Whether somebody else, who can log in, leads the project."""
+    leads = Membership.objects.filter(project=member.project_id, roles__contains=[Role.LEAD], user__is_active=True)
+    return leads.exclude(pk=member.pk).exists()
 
 
 @transaction.atomic
@@ -61,8 +132,8 @@ def status_change(*, membership: Membership, to: str, actor: User | None, reason
     member = Membership.objects.select_for_update(of=("self",)).select_related("project").get(pk=membership.pk)
     if member.status == to:
         return member
-    if member.role != Membership.Role.ANNOTATOR or not may_become(member.status, to):
-        raise NotPossible(f"{member.label.capitalize()} is {member.status or member.role} and cannot become {to}.")
+    if not member.is_annotator or not may_become(member.status, to):
+        raise NotPossible(f"{member.label.capitalize()} is {member.status or 'no annotator'} and cannot become {to}.")
     change = {"from_status": member.status, "to_status": to, "actor": actor, "reason": reason}
     StatusChange.objects.create(membership=member, **change)
     data = {"number": member.number, "was": member.status, "reason": reason}
@@ -80,7 +151,7 @@ def leads_named(usernames: Sequence[str]) -> list[User]:
         NotPossible: somebody named has no account.
     """
     if not usernames:
-        leads = User.objects.filter(memberships__role=Membership.Role.LEAD).distinct()[:2]
+        leads = User.objects.filter(memberships__roles__contains=[Role.LEAD]).distinct()[:2]
         return list(leads) if len(leads) == 1 else []
     users_by_name = {user.username: user for user in User.objects.filter(username__in=usernames)}
     if missing := [name for name in usernames if name not in users_by_name]:
@@ -96,7 +167,7 @@ def placeholder_user(*, project: Project, name: object, prefix: str) -> User:
 def placeholder_annotators(*, project: Project, workers: Iterable[int], prefix: str) -> dict[int, int]:
     """Make a placeholder account a member for each worker number; the key of each account by the number."""
     users = {worker: placeholder_user(project=project, name=worker, prefix=prefix) for worker in sorted(workers)}
-    values = {"role": Membership.Role.ANNOTATOR, "status": Status.LEFT}
+    values = {"roles": [Role.ANNOTATOR], "status": Status.LEFT}
     members = (Membership(project=project, user=user, number=number, **values) for number, user in users.items())
     Membership.objects.bulk_create(members)
     return {worker: user.pk for worker, user in users.items()}

@@ -19,7 +19,7 @@ HOLDERS: dict[str, tuple[type[Model], str]] = {  # what a corpus holds, and by w
 
 def projects_run_by(user: User) -> QuerySet[Project]:
     """The projects that ``user`` leads or administers, by name."""
-    staff = Q(user=user, role__in=[Membership.Role.LEAD, Membership.Role.ADMIN])
+    staff = Q(user=user, roles__overlap=Membership.STAFF)
     return Project.objects.filter(pk__in=Membership.objects.filter(staff).values("project")).order_by("name")
 
 

@@ -107,7 +107,7 @@ def split_counts(project: Project) -> dict[str, int]:
 
 
 def drawn_by(project: Project, event: AuditEvent) -> str:
-    """Who drew, by their role: names are for leads."""
+    """Who drew, by their roles: names are for leads."""
     if event.actor_id is None:
         return "a command"
     member = Membership.objects.filter(project=project, user=event.actor_id).first()

@@ -97,7 +97,7 @@ TEMPLATES = [
     }
 ]
 
-# The menu of each role: labels and names of pages
+# The menu of each role (of several, the entries of each once): labels and names of pages
 STAFF_PAGES = [
     ("Overview", "judging:overview"),
     ("Review", "judging:review-queue"),
@@ -164,6 +164,8 @@ ACCOUNT_LOGIN_TIMEOUT = 600  # between the password and the second step
 ACCOUNT_REAUTHENTICATION_REQUIRED = True  # before a link with a provider, as before a passkey
 ACCOUNT_REAUTHENTICATION_TIMEOUT = 300  # for which a confirmation by password or passkey lasts
 ACCOUNT_RATE_LIMITS = {"login": "", "reauthenticate": "", "login_failed": ""}  # accounts.limits counts
+
+LEADS_RUN_BENCHMARKS = env_bool("LEADS_RUN_BENCHMARKS", False)  # leads make features and start runs, as admins do
 
 # Second step of the log-in: a passkey, a code from a phone, or one from paper
 TOTP_REQUIRED_FOR = roles_of(env_str("TOTP_REQUIRED_FOR", ""))  # who must: of annotator, participant, lead, admin

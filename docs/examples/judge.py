@@ -57,6 +57,6 @@ def judge(site, project, grade_of):
 
 if __name__ == "__main__":
     site = Site(sys.argv[1].rstrip("/"), os.environ["MOMENTJUDGE_TOKEN"])
-    mine = next(project for project in site.call("GET", "projects/") if project["role"] == "annotator")
+    mine = next(project for project in site.call("GET", "projects/") if "annotator" in project["roles"])
     ask = lambda query, pair: int(input(f"{query}\n{pair['previews']['gif']}\n0 to 4? "))  # noqa: E731
     print(judge(site, mine["uuid"], ask), "grades given")

@@ -35,6 +35,7 @@ from judging.people.selectors import actor_names
 from judging.review.selectors import annotator_numbers
 
 SYSTEM = "system"
+ORDER = (*Membership.STAFF, Membership.Role.PARTICIPANT, Membership.Role.ANNOTATOR)  # of people to choose from
 
 
 class AuditForm(forms.Form):
@@ -72,20 +73,16 @@ def _begin(day: Any) -> datetime | None:
     return timezone.make_aware(datetime.combine(day, time.min)) if day else None
 
 
-LEAD = Membership.Role.LEAD
-
-
-def link_of(event: AuditEvent, project: Project, role: str) -> tuple[str, str] | None:
+def link_of(event: AuditEvent, project: Project, *, to_lead: bool) -> tuple[str, str] | None:
     """Address and name of a page about what was decided on; None where the viewer has none."""
     number = event.data.get("number")
     if event.action.startswith(("annotator.", "member.")):
-        if role != LEAD or not isinstance(number, int):
+        if not to_lead or not isinstance(number, int):
             return None
         return reverse("judging:person", args=[project.uuid, number]), f"Annotator {number}"
     if event.subject and (page := _page_of(BY_SUBJECT, event.action)):
         return reverse(page[0], args=[event.subject]), page[1]
-    open_to_role = OF_PROJECT | OF_PEOPLE if role == LEAD else OF_PROJECT
-    page = _page_of(open_to_role, event.action)
+    page = _page_of(OF_PROJECT | OF_PEOPLE if to_lead else OF_PROJECT, event.action)
     return (reverse(page[0], args=[project.uuid]), page[1]) if page else None
 
 
@@ -109,13 +106,13 @@ def audit(request: MemberRequest, project: Project) -> HttpResponse:
     form = AuditForm(request.GET)
     after, before = (uuid_or_none(request.GET.get(name, "")) for name in ("after", "before"))
     page = audit_page(project, *form.filters(), size=PER_PAGE, after=after, before=before)
-    names = actor_names(project, to=request.membership.role)
+    names = actor_names(project, to_lead=request.membership.is_lead)
     parameters = {name: value for name, value in request.GET.items() if value and name in form.fields}
-    members = project.memberships.select_related("user").order_by("-role", "number", "pk")
-    staff_first = sorted(members, key=lambda member: member.role == Membership.Role.ANNOTATOR)
+    members = project.memberships.select_related("user").order_by("number", "pk")
+    staff_first = sorted(members, key=lambda member: ORDER.index(member.roles[0]))
     context = {
         "page": page,
-        "lines": [_line(event, project, names, request.membership.role) for event in page.events],
+        "lines": [_line(event, project, names, to_lead=request.membership.is_lead) for event in page.events],
         "form": form,
         "parameters": parameters,
         "keep": urlencode(parameters),
@@ -126,11 +123,11 @@ def audit(request: MemberRequest, project: Project) -> HttpResponse:
     return render(request, "judging/audit/audit.html", context)
 
 
-def _line(event: AuditEvent, project: Project, names: dict[int, str], role: str) -> dict[str, Any]:
+def _line(event: AuditEvent, project: Project, names: dict[int, str], *, to_lead: bool) -> dict[str, Any]:
     """One event as it is read."""
     names_now = [(OF_PUBLISHED.get(name, name), value) for name, value in event.data.items()]
     details = [(name.replace("_", " "), value_text(value)) for name, value in names_now]
-    words, link = in_words(event.action, event.data), link_of(event, project, role)
+    words, link = in_words(event.action, event.data), link_of(event, project, to_lead=to_lead)
     return {"event": event, "who": _who(event, names), "words": words, "link": link, "details": details}
 
 
@@ -141,7 +138,7 @@ def _who(event: AuditEvent, names: dict[int, str]) -> str:
 @project_page(STAFF)
 def audit_csv(request: MemberRequest, project: Project) -> StreamingHttpResponse:
     """Every event that was asked for, not only what fits a page."""
-    names = actor_names(project, to=request.membership.role)
+    names = actor_names(project, to_lead=request.membership.is_lead)
     rows = (_csv_row(event, names) for event in audit_all(project, *AuditForm(request.GET).filters()))
     return csv_stream("audit.csv", COLUMNS, rows)
 

@@ -1,5 +1,7 @@
 """The demo: its people, videos, moments and queries as rows, and each next step of it. Repeats are harmless."""
 
+from typing import NamedTuple
+
 from django.core.files import File
 from django.db import transaction
 from django.db.models import QuerySet
@@ -70,16 +72,40 @@ def _people(project: Project) -> None:
     for name in GRADERS:
         _annotator(project, simulated_user(name), status=Membership.Status.EXAM)
     for username, role in LOGINS.items():
-        user = account_create(NewAccount(username, f"{username}-demo", f"Demo {username}"))
+        user = account_create(NewAccount(username, password_of(username), f"Demo {username}"))
         if role == Membership.Role.ANNOTATOR:
             _annotator(project, user, status=Membership.Status.QUALIFIED)
         else:
-            member_add(project=project, user=user, role=role)
+            member_add(project=project, user=user, roles=[role])
+
+
+def password_of(username: str) -> str:
+    return f"{username}-demo"
+
+
+class DemoLogin(NamedTuple):
+    """Where anybody can try judging: the demo's annotator, who sees no captions."""
+
+    project: Project
+    username: str
+    password: str  # as the demo was made
+
+
+def demo_login() -> DemoLogin | None:
+    """Return the log-in of the demo's annotator; None where the site has no demo, or nobody can log in there."""
+    annotators = Membership.objects.filter(
+        project__demo_videos__isnull=False,
+        roles=[Membership.Role.ANNOTATOR],
+        user__username__in=LOGINS,
+        user__is_active=True,
+    )
+    member = annotators.select_related("project", "user").first()
+    return DemoLogin(member.project, member.user.username, password_of(member.user.username)) if member else None
 
 
 def _annotator(project: Project, user: User, *, status: str) -> None:
-    role, reason = Membership.Role.ANNOTATOR, "Comes with the demo."
-    member_add(project=project, user=user, role=role, status=status, reason=reason)
+    roles, reason = [Membership.Role.ANNOTATOR], "Comes with the demo."
+    member_add(project=project, user=user, roles=roles, status=status, reason=reason)
     GuidelineConfirmation.objects.create(guideline=guideline_in_force(project.pk), annotator=user)
 
 

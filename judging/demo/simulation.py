@@ -179,7 +179,7 @@ def story_play(project: Project) -> None:
 
 def _lead_decides(project: Project, finished: Sequence[Batch]) -> None:
     """The demo's lead closes the finished queries, but extends the first: its second batch is judged too."""
-    lead = User.objects.get(memberships__project=project, memberships__role=Membership.Role.LEAD)
+    lead = User.objects.get(memberships__project=project, memberships__roles__contains=[Membership.Role.LEAD])
     beyond = second_batch_sizes([batch.pk for batch in finished])
     for index, batch in enumerate(finished):
         extend = index == 0 and beyond[batch.pk] > 0  # a demo of few videos has too few moments
@@ -258,7 +258,7 @@ SEED = 11
 
 def training_play(project: Project) -> None:
     """Make what newcomers go through; what is there already is left alone, so a repeat goes on where it stopped."""
-    chief = User.objects.get(memberships__project=project, memberships__role=Membership.Role.LEAD)
+    chief = User.objects.get(memberships__project=project, memberships__roles__contains=[Membership.Role.LEAD])
     _tutorial_make(project, chief)
     _screening_make(project, chief)
     _cohort_sit(project, chief)

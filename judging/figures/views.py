@@ -97,7 +97,7 @@ def figure_csv(request: MemberRequest, project: Project, name: str) -> HttpRespo
 
 
 def figures_for(membership: Membership) -> list[Figure]:
-    return [figure for figure in FIGURES if membership.role in figure.roles]
+    return [figure for figure in FIGURES if membership.has(figure.roles)]
 
 
 def _drawn(request: HttpRequest, project: Project, name: str) -> tuple[Figure, FigureFilters, charts.DrawnFigure]:

@@ -32,7 +32,7 @@ def guideline(request: MemberRequest, project: Project) -> HttpResponse:
     context = guideline_context(project)
     if request.membership.status in OUT:
         context["examples"] = []  # their pictures are shown no more
-    if request.membership.role == Membership.Role.ANNOTATOR:
+    if request.membership.is_annotator:
         context |= _to_confirm(request, project)
     return render(request, "judging/guidelines/guideline.html", context)
 
@@ -150,7 +150,7 @@ def review(request: MemberRequest, project: Project) -> HttpResponse:
     if draft is None:
         return redirect("judging:guideline-edit", project.uuid)
     in_force = guideline_in_force(project.pk)
-    annotators = project.memberships.filter(role=Membership.Role.ANNOTATOR, user__is_active=True)
+    annotators = project.memberships.filter(roles=[Membership.Role.ANNOTATOR], user__is_active=True)
     stopped = annotators.filter(status=Membership.Status.QUALIFIED)  # until they have read the new version
     context = {
         "draft": draft,

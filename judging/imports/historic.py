@@ -159,7 +159,7 @@ def judgments_store(
     rows = _pairs(_batches(project, queries), candidates, pairs)
     Judgment.objects.bulk_create(_judgments(pairs, rows, annotators), batch_size=CHUNK)
     for lead in leads:
-        member_add(project=project, user=lead, role=Membership.Role.LEAD, actor=actor)
+        member_add(project=project, user=lead, roles=Membership.STAFF, actor=actor)
     audit_record(project=project, actor=actor, action=ACTION, subject=project.uuid, sha256=digest, pairs=len(pairs))
     return project
 

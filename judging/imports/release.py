@@ -64,7 +64,7 @@ def release_import(
                 grades_store(intake)
                 _reviews_store(intake, reviews)
                 for lead in leads:
-                    member_add(project=project, user=lead, role=Membership.Role.LEAD, actor=None)
+                    member_add(project=project, user=lead, roles=Membership.STAFF, actor=None)
                 origin = {"content_sha256": manifest.get("content_sha256"), "draw": settings.get("draw")}
                 audit_record(project=project, actor=None, action=IMPORT, subject=project.uuid, **origin)
         except (KeyError, TypeError, AttributeError, ValueError) as error:

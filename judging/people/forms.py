@@ -55,6 +55,19 @@ class InviteForm(SubmitForm):
     days = forms.IntegerField(min_value=1, max_value=365, initial=14, label="Valid for days")
 
 
+class StaffRoleForm(SubmitForm):
+    """A role that a lead gives to another lead or admin, or takes from them."""
+
+    person = forms.UUIDField(error_messages={"required": "Choose whose roles change.", "invalid": "Choose a person."})
+    role = forms.ChoiceField(
+        choices=[(role, role.label) for role in Membership.STAFF],
+        error_messages={"invalid_choice": "Leads and admins alone have several roles: choose one of the two."},
+    )
+    change = forms.ChoiceField(
+        choices=[("add", "Add"), ("remove", "Remove")], error_messages={"invalid_choice": "Add the role, or remove it."}
+    )
+
+
 class StatusForm(SubmitForm):
     """A lead's change of an annotator's status."""
 

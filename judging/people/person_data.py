@@ -35,7 +35,7 @@ from judging.people.services import person_forget
 
 PASSKEY_NAME = "data__name"
 OWN: dict[str, tuple[str, Sequence[str]]] = {  # table: how it names the person, and its columns
-    "accounts.Membership": ("user", ["project__name", "role", "number", "status", "created_at"]),
+    "accounts.Membership": ("user", ["project__name", "roles", "number", "status", "created_at"]),
     "accounts.BrowserSession": ("user", ["client", "began_at", "used_at"]),
     "accounts.AccessToken": ("user", ["name", "scopes", "created_at", "expires_at", "used_at"]),
     "mfa.Authenticator": ("user", ["type", PASSKEY_NAME, "created_at", "last_used_at"]),

@@ -9,12 +9,13 @@ from django.db.models import Case, Count, F, Max, OuterRef, QuerySet, Subquery, 
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from accounts.models import Identity, Membership, Project
+from accounts.models import Identity, Membership, Project, User
 from core.sql import sql_named
 from judging.models import ExamAttempt, ExamGrade, Flag, GoldGrade, Invitation, Judgment, JudgmentDay, ScreeningAttempt
 from judging.work.selectors.assignments import work_waits
 
-ANNOTATOR = Membership.Role.ANNOTATOR
+Role = Membership.Role
+ANNOTATOR = [Role.ANNOTATOR]
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Person:
 
 def people_of(project: Project, *, status: str = "", number: int | None = None) -> list[Person]:
     """Annotators by number: all, those of one status, or the one of this number."""
-    members = project.memberships.filter(role=ANNOTATOR).select_related("user__identity", "project").order_by("number")
+    members = project.memberships.filter(roles=ANNOTATOR).select_related("user__identity", "project").order_by("number")
     if status:
         members = members.filter(status=status)
     if number is not None:
@@ -78,9 +79,19 @@ def _exam_kappas(project: Project) -> dict[int, float | None]:
 
 def status_counts(project: Project) -> list[tuple[str, int]]:
     """How many annotators stand where, in the order of the way; only where there is somebody."""
-    rows = project.memberships.filter(role=ANNOTATOR).order_by().values_list("status").annotate(n=Count("pk"))
+    rows = project.memberships.filter(roles=ANNOTATOR).order_by().values_list("status").annotate(n=Count("pk"))
     counts = dict(rows)
     return [(status, counts[status]) for status in Membership.Status.values if status in counts]
+
+
+def has_grades(*, project: Project, user: User) -> bool:
+    """Whether somebody has graded in the project, gold and exams included."""
+    own: list[QuerySet[Any]] = [
+        Judgment.objects.filter(annotator=user, pair__batch__project=project),
+        GoldGrade.objects.filter(annotator=user, assignment__project=project),
+        ExamGrade.objects.filter(annotator=user, exam_attempt__project=project),
+    ]
+    return any(rows.exists() for rows in own)
 
 
 JUDGES_OF_A_PAIR = 4  # two a round, nobody twice (TVR-Ranking, section 3.2)
@@ -140,8 +151,9 @@ def _someone_can_return(project: Project) -> bool:
 
 def staff_of(project: Project) -> QuerySet[Membership]:
     """Leads, then admins, then participants."""
-    others = project.memberships.exclude(role=ANNOTATOR).select_related("user__identity")
-    return others.order_by(Case(When(role=Membership.Role.PARTICIPANT, then=1), default=0), "-role", "pk")
+    others = project.memberships.exclude(roles=ANNOTATOR).select_related("user__identity", "project")
+    order = Case(When(roles__contains=[Role.LEAD], then=0), When(roles__contains=[Role.ADMIN], then=1), default=2)
+    return others.order_by(order, "pk")
 
 
 def invitations_unused(project: Project) -> list[tuple[Invitation, bool]]:
@@ -151,15 +163,16 @@ def invitations_unused(project: Project) -> list[tuple[Invitation, bool]]:
     return [(invitation, not invitation.is_open_at(now)) for invitation in unused]
 
 
-def actor_names(project: Project, *, to: str) -> dict[int, str]:
-    """Return names of those who decided for the role ``to``: of staff a lead learns the user name, others a number.
+def actor_names(project: Project, *, to_lead: bool) -> dict[int, str]:
+    """Return names of those who decided: of staff a lead learns the user name, others the first role and a number.
     Annotators are their number for everybody."""
     members = project.memberships.select_related("user").order_by("pk")
-    if to == Membership.Role.LEAD:
-        return {row.user_id: row.label if row.role == ANNOTATOR else row.user.username for row in members}
+    if to_lead:
+        return {row.user_id: row.label if row.is_annotator else row.user.username for row in members}
     counts: Counter[str] = Counter()
     names = {}
     for row in members:
-        counts[row.role] += 1
-        names[row.user_id] = row.label if row.role == ANNOTATOR else f"{row.role} {counts[row.role]}"
+        role = row.roles[0]
+        counts[role] += 1
+        names[row.user_id] = row.label if row.is_annotator else f"{role} {counts[role]}"
     return names

@@ -21,7 +21,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Identity, Membership, Project, StatusChange, User
-from accounts.rules import STEPS
+from accounts.rules import STEPS, roles_text
 from accounts.services.identities import (
     NewAccount,
     account_create,
@@ -30,7 +30,16 @@ from accounts.services.identities import (
     identity_forget,
     password_link,
 )
-from accounts.services.members import invited_create, invited_forget, member_add, status_change
+from accounts.services.members import (
+    invited_create,
+    invited_forget,
+    leads_besides,
+    member_add,
+    role_add,
+    role_refusal,
+    role_remove,
+    status_change,
+)
 from core.audit import audit_record
 from core.exceptions import NotPossible
 from core.jobs import JobKind, durable, swept
@@ -71,10 +80,10 @@ def invitation_create(
     *, project: Project, actor: User, role: str, email: str = "", name: str = "", days: int = DAYS
 ) -> tuple[Invitation, str]:
     """An invitation, and the path of its link; the path is empty where the link goes by e-mail. Raises NotPossible
-    where the address has an invitation that is open, or its owner a role in the project."""
+    where the address has an invitation that is open, or its owner a role in the project that this one does not join."""
     Project.objects.select_for_update().get(pk=project.pk)
     now = timezone.now()
-    invited = _invited(project, email.strip(), name.strip(), now) if email.strip() else None
+    invited = _invited(project, role, email.strip(), name.strip(), now) if email.strip() else None
     invitation = Invitation(project=project, role=role, identity=invited, created_by=actor)
     path = _link_new(invitation, mail=bool(invited), days=days)
     facts = {"role": role, "mailed": bool(invited)}
@@ -93,9 +102,10 @@ def _link_new(row: Invitation, *, mail: bool, days: int) -> str:
     return "" if mail else invitation_path(secret)
 
 
-def _invited(project: Project, email: str, name: str, now: datetime) -> Identity:
-    if Membership.objects.filter(project=project, user__identity__email__iexact=email).exists():
-        raise NotPossible("Somebody with this address has a role in the project already.")
+def _invited(project: Project, role: str, email: str, name: str, now: datetime) -> Identity:
+    member = project.memberships.filter(user__identity__email__iexact=email).select_related("user", "project").first()
+    if member and (refusal := role_refusal(member, role)):
+        raise NotPossible(refusal)
     row = project.invitations.filter(identity__email__iexact=email, accepted_at=None, revoked_at=None)
     if row.filter(expires_at__gt=now).exists():
         raise NotPossible("This address has an invitation that is open. Send it again, or revoke it first.")
@@ -132,12 +142,13 @@ def invitation_accept(*, secret: str, person: User | NewAccount) -> Membership:
 
     Raises:
         InvitationUnknown, InvitationGone: see ``invitation_find``.
-        NotPossible: the person has a role in the project; or the new account's user name or address is taken.
+        NotPossible: the person has a role in the project that this one does not join, or grades; or the new account's
+            user name or address is taken.
     """
     now = timezone.now()
     row = invitation_find(secret=secret, now=now, lock=True)
     user = account_create(person) if isinstance(person, NewAccount) else person
-    member = member_add(project=row.project, user=user, role=row.role, actor=user)
+    member = role_add(project=row.project, user=user, role=row.role, actor=user)
     invited = row.identity
     row.accepted_by, row.accepted_at, row.identity = user, now, None
     row.save(update_fields=["accepted_by", "accepted_at", "identity"])
@@ -251,12 +262,12 @@ def registration_join(*, project_uuid: UUID, person: User | NewAccount) -> Membe
     if project is None:
         raise InvitationUnknown(CLOSED)
     user = account_create(person) if isinstance(person, NewAccount) else person
-    member = member_add(project=project, user=user, role=Membership.Role.ANNOTATOR, actor=user)
+    member = member_add(project=project, user=user, roles=[Role.ANNOTATOR], actor=user)
     audit_record(project=project, actor=user, action="registration.join", subject=user.uuid, number=member.number)
     return member
 
 
-Status = Membership.Status
+Role, Status = Membership.Role, Membership.Status
 REASON_REQUIRED = "Say why: the reason is kept with the change."
 ERASED = "Name and account were erased; nobody can log in as this annotator any more."
 
@@ -304,13 +315,12 @@ def annotator_erase(*, membership: Membership, actor: User) -> None:
 
 @transaction.atomic
 def person_forget(*, user: User, actor: User | None, reason: str) -> None:
-    """As ``annotator_erase``, of anybody of whatever role; for the site's commands and its retention. Raises
+    """As ``annotator_erase``, of anybody of whatever roles; for the site's commands and its retention. Raises
     NotPossibleNow where they are the only lead of a project."""
     for row in user.memberships.select_related("user", "project").order_by("project"):
-        others = row.project.memberships.filter(role=Membership.Role.LEAD, user__is_active=True).exclude(user=user)
-        if user.is_active and row.role == Membership.Role.LEAD and not others.exists():
+        if user.is_active and row.is_lead and not leads_besides(row):
             raise NotPossibleNow(f"Nobody else leads {row.project.name!r}. Give it another lead first.")
-        if row.role == Membership.Role.ANNOTATOR and row.status != Status.LEFT:
+        if row.is_annotator and row.status != Status.LEFT:
             _taken_off(row, Status.LEFT, actor, reason)
     identity_forget(user=user, actor=actor, project=None, reason=reason)
 
@@ -329,6 +339,19 @@ def annotator_password_link(*, membership: Membership, actor: User) -> str:
     project, user, number = membership.project, membership.user, membership.number
     audit_record(project=project, actor=actor, action="annotator.password-link", subject=user.uuid, number=number)
     return password_link(user)
+
+
+@transaction.atomic
+def staff_role_change(*, membership: Membership, role: str, is_theirs: bool, actor: User) -> Membership:
+    """Make somebody else of the staff a lead or an admin as well, or no longer. Raises NotPossible where it is the
+    actor's own, not one of staff, their only role, or the last lead's."""
+    if membership.user_id == actor.pk:
+        raise NotPossible("Your own roles are changed by another lead.")
+    if role not in Membership.STAFF:
+        raise NotPossible(f"Only {roles_text(Membership.STAFF)} are roles that somebody can have beside another.")
+    if is_theirs:
+        return role_add(project=membership.project, user=membership.user, role=role, actor=actor)
+    return role_remove(membership=membership, role=role, actor=actor)
 
 
 ACTIONS: dict[str, Any] = {

@@ -9,6 +9,7 @@ urlpatterns = [
     path("people/<uuid:project_uuid>/", views.people, name="people"),
     path("people/<uuid:project_uuid>/invite/", views.invitation_create, name="invitation-create"),
     path("people/<uuid:project_uuid>/registration/", views.registration_switch, name="registration-switch"),
+    path("people/<uuid:project_uuid>/roles/", views.staff_role_change, name="staff-role"),
     path("people/invitations/<uuid:invitation_uuid>/", views.invitation_redirect, name="invitation-place"),
     path("people/invitations/<uuid:invitation_uuid>/renew/", views.invitation_renew, name="invitation-renew"),
     path("people/invitations/<uuid:invitation_uuid>/revoke/", views.invitation_revoke, name="invitation-revoke"),

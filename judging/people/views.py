@@ -8,23 +8,24 @@ from uuid import UUID
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from accounts.access import ANNOTATOR, LEAD, MemberRequest, project_action, project_page, row_page
+from accounts.access import ANNOTATOR, LEAD, STAFF, MemberRequest, project_action, project_page, row_page
 from accounts.adapters import AccountAdapter
 from accounts.limits import REGISTRATIONS, address_block
 from accounts.menu import first_page
 from accounts.models import Membership, Project, User
 from accounts.rules import OUT, STEPS
 from accounts.services.identities import EMAIL_TAKEN, NewAccount, account_led_or_refused
+from accounts.services.members import role_refusal
 from core.exceptions import MomentJudgeError, NotPossible
 from judging.exceptions import InvitationGone, InvitationUnknown
 from judging.models import Invitation
 from judging.people import services
-from judging.people.forms import InviteForm, JoinForm, StatusForm
+from judging.people.forms import InviteForm, JoinForm, StaffRoleForm, StatusForm
 from judging.people.person_data import person_data
 from judging.people.selectors import (
     Person,
@@ -74,15 +75,23 @@ def registration(request: HttpRequest, project_uuid: UUID) -> HttpResponse:
 
 def _join(request: HttpRequest, project: Project, role: str, accept: Accept, initial: dict[str, str]) -> HttpResponse:
     person = request.user if request.user.is_authenticated else None
-    membership = Membership.objects.filter(project=project, user=person).first() if person else None
+    memberships = Membership.objects.filter(project=project, user=person).select_related("project", "user")
+    membership = memberships.first() if person else None
+    refusal = role_refusal(membership, role) if membership else ""
     form = JoinForm(request.POST if request.method == "POST" and not person else None, initial=initial)
-    if request.method == "POST" and not membership:
+    if request.method == "POST" and not refusal:
         REGISTRATIONS.try_or_refuse(address_block(request), "Too many people joined from here of late.")
         member = _accepted(form, person, accept)
         if member is not None:
-            messages.success(request, f"Welcome. You are {member.label} of {member.project.name}.")
+            messages.success(request, f"{'' if membership else 'Welcome. '}You are {member.label} of {project.name}.")
             return _arrive(request, member)
-    context = {"joining": project, "role": Membership.Role(role).label.lower(), "held": membership, "form": form}
+    context = {
+        "joining": project,
+        "role": role,
+        "member": membership,
+        "refusal": refusal,
+        "form": form,
+    }
     return render(request, "judging/people/join.html", context, status=422 if form.errors else 200)
 
 
@@ -133,13 +142,14 @@ def people(request: MemberRequest, project: Project) -> HttpResponse:
 
 
 def _people(
-    request: HttpRequest,
+    request: MemberRequest,
     project: Project,
     form: InviteForm,
     *,
     link: str = "",
     invited: Invitation | None = None,
     error: str = "",
+    role_error: str = "",
     status: int = 200,
 ) -> HttpResponse:
     status_text = request.GET.get("status", "")
@@ -150,7 +160,7 @@ def _people(
         "chosen": status_filter,
         "counts": counts,
         "total": sum(n for _, n in counts),
-        "staff": staff_of(project),
+        "staff": [(member, _role_changes(member, request.user)) for member in staff_of(project)],
         "invitations": invitations_unused(project),
         "join_link": request.build_absolute_uri(reverse("judging:join", args=[project.uuid])),
         "form": form,
@@ -158,8 +168,34 @@ def _people(
         "link_title": f"The link of the invitation {invited.short_name}" if invited else "",
         "error": error,
         "shortage": shortage_of(project),
+        "role_error": role_error,
     }
     return render(request, "judging/people/people.html", context, status=status)
+
+
+def _role_changes(member: Membership, viewer: User) -> list[tuple[str, str, str]]:
+    """Return the changes of somebody's roles that the viewer may order: the change, the role, the button's text."""
+    if member.user_id == viewer.pk or not member.has(STAFF):
+        return []
+    missing = [("add", role, f"Make {role} as well") for role in Membership.STAFF if role not in member.roles]
+    removable = member.roles if len(member.roles) > 1 else []
+    return missing + [("remove", role, f"No longer {role}") for role in removable]
+
+
+@project_action(LEAD, back="judging:people")
+def staff_role_change(request: MemberRequest, project: Project) -> HttpResponse:
+    """Make somebody else of the staff lead or admin as well, or no longer."""
+    form = StaffRoleForm(request.POST)
+    if not form.is_valid():
+        return _people(request, project, InviteForm(), role_error=form.first_error(), status=422)
+    person, role, change = (form.cleaned_data[name] for name in ("person", "role", "change"))
+    member = get_object_or_404(project.memberships.select_related("user", "project"), user__uuid=person)
+    try:
+        member = services.staff_role_change(membership=member, role=role, is_theirs=change == "add", actor=request.user)
+    except NotPossible as refused:
+        return _people(request, project, InviteForm(), role_error=str(refused), status=409)
+    messages.success(request, f"{member.user.username} is {member.label} of this project now.")
+    return redirect("judging:people", project.uuid)
 
 
 @project_action(LEAD, back="judging:people")
@@ -226,7 +262,7 @@ def _known(project: Project, number: int) -> Person:
 def _person(
     request: MemberRequest, project: Project, annotator: Person, *, link: str = "", error: str = "", status: int = 200
 ) -> HttpResponse:
-    names = actor_names(project, to=request.membership.role)
+    names = actor_names(project, to_lead=request.membership.is_lead)
     changes = annotator.membership.status_changes.order_by("id")
     context = {
         "person": annotator,

@@ -53,6 +53,7 @@ def project_create(
     """A project over a corpus; without ``sizes`` its queries are drawn later.
 
     Args:
+        leads: become lead and admin, so that they can run all of it.
         settings_of: whose settings it begins with; without, the default policy and guideline.
         with_queries: it takes the queries of that project along, too.
 
@@ -72,7 +73,7 @@ def project_create(
         raise NotPossible(f"There is a project named {name!r} already.") from error
     audit_record(project=project, actor=actor, action="project.create", subject=project.uuid, corpus=corpus.name)
     for lead in leads:
-        member_add(project=project, user=lead, role=Membership.Role.LEAD, actor=actor)
+        member_add(project=project, user=lead, roles=Membership.STAFF, actor=actor)
     if settings_of:
         settings_copy(source=settings_of, project=project, actor=actor, with_queries=with_queries)
     else:

@@ -21,6 +21,7 @@ from annotation.similarity.base import SimilarityMissing
 from core.exceptions import NotPossible
 from core.forms import errors_as_messages, is_valid_or_message, refused
 from core.lists import csv_download, csv_stream, page_of
+from judging.demo.services import demo_login
 from judging.exceptions import PolicyStale, ScreeningTooShort
 from judging.guidelines import services as guideline_services
 from judging.guidelines.forms import LABELS, PolicyForm
@@ -51,7 +52,8 @@ def overview(request: MemberRequest, project: Project) -> HttpResponse:
     context = {"found": progress, "chart": day_chart(progress["days"], progress["finish"].per_day), "policy": policy}
     if request.htmx:
         return render(request, "judging/projects/overview.html#state", context)
-    return render(request, "judging/projects/overview.html", {**context, "checklist": checklist_of(project)})
+    whole = {**context, "checklist": checklist_of(project), "demo": demo_login()}
+    return render(request, "judging/projects/overview.html", whole)
 
 
 @project_page(STAFF)
@@ -135,7 +137,7 @@ PAGE = "judging/projects/project_new.html"
 
 @staff_page
 def project_new(request: HttpRequest, corpus_uuid: UUID) -> HttpResponse:
-    """The form for a name and whose settings it begins with; whoever sends it leads the project."""
+    """The form for a name and whose settings it begins with; whoever sends it becomes its lead and admin."""
     user = cast(User, request.user)
     corpus = get_object_or_404(corpora_within_reach(user), uuid=corpus_uuid, is_placeholder=False)
     context: dict[str, Any] = {
@@ -152,7 +154,7 @@ def project_new(request: HttpRequest, corpus_uuid: UUID) -> HttpResponse:
     except NotPossible as error:
         form.add_error("name", str(error))
         return render(request, PAGE, context, status=409)
-    messages.success(request, f"{project.name} is made, and you lead it.")
+    messages.success(request, f"{project.name} is made, and you are its lead and admin.")
     return redirect("annotation:corpus", project.uuid)
 
 
@@ -169,7 +171,7 @@ def policy(request: MemberRequest, project: Project) -> HttpResponse:
 
 
 def _context(request: MemberRequest, project: Project, form: PolicyForm) -> dict[str, Any]:
-    names = actor_names(project, to=request.membership.role)
+    names = actor_names(project, to_lead=request.membership.is_lead)
     history = []
     versions = list(project.policies.order_by("-version"))
     for after, before in zip_longest(versions, versions[1:]):

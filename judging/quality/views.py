@@ -87,7 +87,7 @@ def alerts(request: MemberRequest, project: Project) -> HttpResponse:
     is_seen = "seen" in request.GET
     page = page_of(request, quality_alerts(project, is_seen=is_seen), PER_PAGE)
     numbers = annotator_numbers(project)
-    names, gone = actor_names(project, to=request.membership.role), "somebody who has left"
+    names, gone = actor_names(project, to_lead=request.membership.is_lead), "somebody who has left"
     context = {
         "page": page,
         "rows": [(numbers.get(row.annotator_id), row, names.get(row.seen_by_id or 0, gone)) for row in page],

@@ -235,7 +235,7 @@ def datasheet_of(release: Release) -> str | None:
 
 
 def release_granted(request: HttpRequest, release_uuid: UUID, roles: frozenset[Membership.Role] = STAFF) -> Release:
-    """Return the release; 404 for strangers, 403 for people of another role."""
+    """Return the release; 404 for strangers, 403 for people of other roles."""
     release = get_object_or_404(Release.objects.select_related("project__dataset__corpus"), uuid=release_uuid)
     grant(request, release.project, roles)
     return release

@@ -185,5 +185,5 @@ def words_save(request: MemberRequest, project: Project) -> HttpResponse:
 
 
 def _page(request: MemberRequest, form: WordsForm, status: int = 200) -> HttpResponse:
-    context = {"form": form, "may_write": request.membership.role in LEAD}
+    context = {"form": form, "may_write": request.membership.is_lead}
     return render(request, WORDS_PAGE, context, status=status)

@@ -11,7 +11,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 from django.utils.timesince import timesince
 
-from accounts.models import Membership, Project, User
+from accounts.models import Project, User
 from annotation.models import Candidate, Moment, Query
 from annotation.pools.rules import BATCH_SIZE
 from annotation.queries.selectors import queries_to_judge
@@ -202,7 +202,7 @@ def review_in_words(review: BatchReview) -> str:
     project = review.batch.project
     who = "The automatic rule"
     if review.decided_by_id:
-        who = actor_names(project, to=Membership.Role.LEAD).get(review.decided_by_id, "Somebody who has left")
+        who = actor_names(project, to_lead=True).get(review.decided_by_id, "Somebody who has left")
     did = "extended" if review.decision == BatchReview.Decision.EXTEND else "closed"
     is_recent = timezone.now() - review.decided_at < timedelta(minutes=1)
     return f"{who} {did} this query {'a moment' if is_recent else timesince(review.decided_at, depth=1)} ago."
@@ -210,7 +210,7 @@ def review_in_words(review: BatchReview) -> str:
 
 def deciders_of(project: Project, reviews: QuerySet[BatchReview]) -> list[str]:
     """Who gave these decisions and how many each, in words; for leads."""
-    names = actor_names(project, to=Membership.Role.LEAD)
+    names = actor_names(project, to_lead=True)
     rows = reviews.order_by("decided_by").values_list("decided_by").annotate(n=Count("pk"))
     return [
         f"{n} by {'the automatic rule' if who is None else names.get(who, 'somebody who has left')}" for who, n in rows

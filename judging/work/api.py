@@ -43,10 +43,16 @@ from judging.work.services.judgments import WORDS, Answer
 class ProjectGiven(serializers.ModelSerializer[Membership]):
     uuid = serializers.UUIDField(source="project.uuid")
     name = serializers.CharField(source="project.name")
+    role = serializers.SerializerMethodField(help_text="The first of ``roles``.")
+    roles = serializers.ListField(child=serializers.ChoiceField(Membership.Role.choices))
 
     class Meta:
         model = Membership
-        fields = ["uuid", "name", "role", "number"]
+        fields = ["uuid", "name", "role", "roles", "number"]
+
+    @extend_schema_field(serializers.ChoiceField(Membership.Role.choices))
+    def get_role(self, membership: Membership) -> str:
+        return membership.roles[0]
 
 
 class PreviewsGiven(serializers.Serializer[Any]):
@@ -173,7 +179,7 @@ def project_of(request: Request, project_uuid: UUID, *, empty: bool = False) -> 
 class Projects(ApiView):
     @extend_schema(operation_id="projects", responses=ProjectGiven(many=True))
     def get(self, request: Request) -> Response:
-        """The projects you take part in, and in which role."""
+        """The projects you take part in, and in which roles."""
         mine = Membership.objects.select_related("project").filter(user=person_of(request)).order_by("project__name")
         return Response(ProjectGiven(mine, many=True).data)
 

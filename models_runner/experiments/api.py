@@ -9,7 +9,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.access import ADMIN, STAFF, grant, grant_by, person_of
+from accounts.access import STAFF, benchmark_runners, grant, grant_by, person_of
 from core.api import ApiView, Invalid, KeyField, Pages, body_of, paged
 from core.api import Problem as REFUSED
 from models_runner.experiments.deletion import experiment_delete
@@ -117,8 +117,8 @@ class Experiments(ApiView):
         responses={201: ExperimentGiven, **dict.fromkeys((403, 409, 422), REFUSED)},
     )
     def post(self, request: Request, project_uuid: UUID) -> Response:
-        """Start a benchmark run; for admins. Ask for it until its state says done."""
-        project = grant_by(request, project_uuid, ADMIN).project
+        """Start a benchmark run; for admins, and leads where the site lets them. Ask until its state says done."""
+        project = grant_by(request, project_uuid, benchmark_runners).project
         form = form_of(project, body_of(request, ExperimentTaken))
         if not form.is_valid():
             raise Invalid(form.refusal)
@@ -136,9 +136,9 @@ class OneExperiment(ApiView):
 
     @extend_schema(operation_id="experiment_delete", responses={204: None, **dict.fromkeys((403, 404, 409), REFUSED)})
     def delete(self, request: Request, experiment_uuid: UUID) -> Response:
-        """Delete a benchmark run that has ended, with its files; for admins. Its runs and their scores stay."""
+        """Delete a benchmark run that has ended, with its files; for who may start one. Its runs and scores stay."""
         experiment = get_object_or_404(Experiment.objects.select_related("project"), uuid=experiment_uuid)
-        grant(request._request, experiment.project, ADMIN)
+        grant(request._request, experiment.project, benchmark_runners)
         experiment_delete(experiment=experiment, actor=person_of(request))
         return Response(status=204)
 
@@ -150,7 +150,7 @@ class Cancel(ApiView):
     @extend_schema(operation_id="training_cancel", request=None, responses=CHANGED)
     def post(self, request: Request, training_uuid: UUID) -> Response:
         """Cancel a seed: it ends within ten seconds, and can be resumed."""
-        training = training_granted(request._request, training_uuid, ADMIN)
+        training = training_granted(request._request, training_uuid, benchmark_runners)
         return Response(TrainingGiven(training_cancel(training=training, actor=person_of(request))).data)
 
 
@@ -158,5 +158,5 @@ class Resume(ApiView):
     @extend_schema(operation_id="training_resume", request=None, responses=CHANGED)
     def post(self, request: Request, training_uuid: UUID) -> Response:
         """Have a cancelled or failed seed go on from its last checkpoint."""
-        training = training_granted(request._request, training_uuid, ADMIN)
+        training = training_granted(request._request, training_uuid, benchmark_runners)
         return Response(TrainingGiven(training_resume(training=training, actor=person_of(request))).data)

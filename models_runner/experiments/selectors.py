@@ -12,8 +12,8 @@ from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 from prometheus_client.core import Metric
 
-from accounts.access import grant
-from accounts.models import Membership, Project
+from accounts.access import Roles, grant
+from accounts.models import Project
 from annotation.models import Query
 from core.observability.metrics import Rows, gauges
 from judging.projects.checklist import Step
@@ -49,8 +49,8 @@ def experiments_with_trainings() -> QuerySet[Experiment]:
     return experiments.prefetch_related(Prefetch("trainings", trainings))
 
 
-def training_granted(request: HttpRequest, training_uuid: UUID, roles: frozenset[Membership.Role]) -> Training:
-    """Return the training; 404 for strangers, 403 for people of another role."""
+def training_granted(request: HttpRequest, training_uuid: UUID, roles: Roles) -> Training:
+    """Return the training; 404 for strangers, 403 for people of other roles."""
     training = get_object_or_404(Training.objects.select_related("experiment__project"), uuid=training_uuid)
     grant(request, training.experiment.project, roles)
     return training

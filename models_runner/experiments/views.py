@@ -10,8 +10,8 @@ from django.db.models import Prefetch
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from accounts.access import ADMIN, STAFF, MemberRequest, project_page, row_page
-from accounts.models import Membership, Project
+from accounts.access import STAFF, MemberRequest, benchmark_runners, project_page, row_page
+from accounts.models import Project
 from core.exceptions import NotPossible
 from core.lists import page_of
 from judging.exceptions import FormStale
@@ -47,7 +47,7 @@ def experiments(request: MemberRequest, project: Project) -> HttpResponse:
     page = page_of(request, rows_of_project)
     rows = [row_of(one) for one in page]
     at_work = any(training.is_awaited for row in rows for training in row.experiment.trainings.all())
-    may_start = request.membership.role == Membership.Role.ADMIN
+    may_start = request.membership.has(benchmark_runners())
     context = {"page": page, "rows": rows, "at_work": at_work, "may_start": may_start, **_lacking(project)}
     return render(request, "models_runner/experiments/experiments.html", context)
 
@@ -60,7 +60,7 @@ def _lacking(project: Project) -> dict[str, object]:
     return {"newest": newest, "trains": trains, "has_features": features}
 
 
-@project_page(ADMIN)
+@project_page(benchmark_runners)
 def experiment_new(request: MemberRequest, project: Project) -> HttpResponse:
     is_small = project.dataset.corpus.videos.count() < FEW_VIDEOS
     initial = FIRST if is_small else {}  # soonest shows whether all of it works
@@ -113,7 +113,7 @@ def experiment(request: MemberRequest, row: Experiment) -> HttpResponse:
         "log": files.log_tail(main_training),
         "files": files.training_file_sizes(main_training),
         "charts": _charts(trainings, main_training),
-        "may_start": request.membership.role == Membership.Role.ADMIN,
+        "may_start": request.membership.has(benchmark_runners()),
         "at_work": any(training.is_awaited for training in trainings),
     }
     return render(request, "models_runner/experiments/experiment.html", context)
@@ -139,7 +139,7 @@ def _charts(trainings: list[Training], main_training: Training) -> list[str]:
     return [chart.inline() for chart in charts]
 
 
-@row_page(Experiment.objects.select_related("project"), ADMIN)
+@row_page(Experiment.objects.select_related("project"), benchmark_runners)
 def experiment_delete(request: MemberRequest, row: Experiment) -> HttpResponse:
     """Ask, then delete a benchmark run that has ended, with its files."""
     error = None
@@ -165,12 +165,12 @@ def experiment_delete(request: MemberRequest, row: Experiment) -> HttpResponse:
     return render(request, "models_runner/experiments/delete.html", context, status=409 if error else 200)
 
 
-@row_page(TRAININGS, ADMIN, project="experiment.project", back="models_runner:training")
+@row_page(TRAININGS, benchmark_runners, project="experiment.project", back="models_runner:training")
 def training_cancel(request: MemberRequest, training: Training) -> HttpResponse:
     return _changed(request, training, services.training_cancel, "It ends within seconds; what it learnt is kept.")
 
 
-@row_page(TRAININGS, ADMIN, project="experiment.project", back="models_runner:training")
+@row_page(TRAININGS, benchmark_runners, project="experiment.project", back="models_runner:training")
 def training_resume(request: MemberRequest, training: Training) -> HttpResponse:
     return _changed(request, training, services.training_resume, "It goes on from its last checkpoint.")
 
@@ -199,7 +199,7 @@ def _to(training: Training) -> HttpResponse:
 @login_required
 def training_file(request: HttpRequest, training_uuid: UUID, name: str) -> FileResponse:
     """One file or folder that a training left."""
-    training = training_granted(request, training_uuid, ADMIN)
+    training = training_granted(request, training_uuid, benchmark_runners)
     file = files.training_file_open(training, name)
     if file is None:
         raise Http404

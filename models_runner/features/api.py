@@ -7,7 +7,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.access import ADMIN, grant_by
+from accounts.access import benchmark_runners, grant_by
 from core.api import ApiView, Pages, paged
 from core.api import Problem as REFUSED
 from models_runner.models import FeatureSet
@@ -48,6 +48,6 @@ class FeatureSets(ApiView):
         responses={200: FeatureSetGiven(many=True), 403: REFUSED},
     )
     def get(self, request: Request, project_uuid: UUID) -> Response:
-        """Features of the project, newest first, and how far those at work are; for admins."""
-        project = grant_by(request, project_uuid, ADMIN).project
+        """Features of the project, newest first, and how far those at work are; for who may start benchmark runs."""
+        project = grant_by(request, project_uuid, benchmark_runners).project
         return paged(request, self, FeatureSet.objects.filter(project=project), FeatureSetGiven)

@@ -1,4 +1,4 @@
-"""The page of features: make them, add official files, watch, cancel, go on, delete. For admins alone."""
+"""The page of features: make them, add official files, watch, cancel, go on, delete. For who runs benchmarks."""
 
 from collections.abc import Callable
 from functools import partial
@@ -10,7 +10,7 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
-from accounts.access import ADMIN, MemberRequest, post_only, project_page, row_page
+from accounts.access import MemberRequest, benchmark_runners, post_only, project_page, row_page
 from accounts.models import Project
 from accounts.uploads import save_form
 from annotation.models import Subtitle
@@ -30,7 +30,7 @@ MODEL_HELP = (
 )
 MADE_HELP = f"Of queries, if you know what made them: it reads what is typed on the page Search. {MODEL_HELP}"
 PAGE = "models_runner:features"
-feature_set_page = row_page(FeatureSet.objects.select_related("project"), ADMIN)
+feature_set_page = row_page(FeatureSet.objects.select_related("project"), benchmark_runners)
 
 
 class ExtractionForm(forms.Form):
@@ -83,21 +83,21 @@ class ModelForm(forms.Form):
     model = forms.CharField(max_length=200, required=False)
 
 
-@project_page(ADMIN)
+@project_page(benchmark_runners)
 def features(request: MemberRequest, project: Project) -> HttpResponse:
     """All features of the project, newest first, and the forms for more."""
     return _page(request, project)
 
 
 @post_only(PAGE)
-@project_page(ADMIN)
+@project_page(benchmark_runners)
 def feature_set_create(request: MemberRequest, project: Project) -> HttpResponse:
     """Make features in the background."""
     return _start(request, project, "making", ExtractionForm(request.POST, project=project), feature_set_start)
 
 
 @post_only(PAGE)
-@project_page(ADMIN)
+@project_page(benchmark_runners)
 def feature_set_register(request: MemberRequest, project: Project) -> HttpResponse:
     """Add an official file, and check it in the background."""
     return _start(request, project, "adding", FileForm(request.POST), services.feature_set_register)

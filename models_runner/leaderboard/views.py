@@ -19,7 +19,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.access import LEAD, RUNNERS, STAFF, MemberRequest, grant, post_only, project_action, project_page
-from accounts.models import Membership, Project, User
+from accounts.models import Project, User
 from accounts.uploads import receives_file, save_form
 from core.exceptions import NotPossible
 from core.files import file_answer
@@ -174,7 +174,7 @@ def _form_page(
         "forms": [option.value for option in FileFormat],
         "ready": ready_releases(project).exists(),
         "settings": settings_of_project,
-        "limited": membership.role == Membership.Role.PARTICIPANT,
+        "limited": membership.is_participant,
         "possible_at": upload_possible_at(membership, now),
         "in_all": [
             (split, uploads_in_all(membership, split)) for split, _ in SPLITS if settings_of_project.hides(split)
@@ -192,7 +192,7 @@ def run_page(request: HttpRequest, run_uuid: UUID) -> HttpResponse:
     scorings = run.scorings.select_related("release", "run").prefetch_related("scores").order_by("-release__version")
     score_rows = [(scoring, view.shown(scoring, scoring.scores.all()), view.refusal(scoring)) for scoring in scorings]
     context = {"run": run, "scorings": score_rows, "is_blind": view.is_blind, "staff": sees_all(membership)}
-    context["may_withdraw"] = run.owner_id and (membership.role == "lead" or run.owner_id == membership.user_id)
+    context["may_withdraw"] = run.owner_id and (membership.is_lead or run.owner_id == membership.user_id)
     return render(request, "models_runner/leaderboard/run.html", context)
 
 
@@ -366,7 +366,7 @@ def leaderboard_settings(request: MemberRequest, project: Project) -> HttpRespon
         leaderboard_change(project=project, actor=request.user, **form.cleaned_data)
         messages.success(request, "Saved. It holds from now on.")
         return redirect("models_runner:settings", project.uuid)
-    people = project.memberships.filter(role="participant").count()
+    people = project.memberships.filter(roles=["participant"]).count()
     fields = [field for field in form if not field.name.startswith("hides")]
     context = {"form": form, "fields": fields, "participants": people}
     return render(request, "models_runner/leaderboard/settings.html", context, status=422 if form.errors else 200)

@@ -16,17 +16,17 @@ pytestmark = pytest.mark.django_db
 def test_annotators_are_numbered_in_order() -> None:
     project = ProjectFactory()
     roles = ["annotator", "lead", "annotator", "admin", "annotator"]
-    members = [member_add(project=project, user=UserFactory(), role=role) for role in roles]
+    members = [member_add(project=project, user=UserFactory(), roles=[role]) for role in roles]
     assert [member.number for member in members] == [1, None, 2, None, 3]
 
 
-def test_one_role_in_a_project_but_another_elsewhere() -> None:
+def test_a_member_once_in_a_project_and_with_other_roles_elsewhere() -> None:
     person, project = UserFactory(), ProjectFactory()
-    member_add(project=project, user=person, role="annotator")
+    member_add(project=project, user=person, roles=["annotator"])
     with pytest.raises(NotPossible, match="has a role"):
-        member_add(project=project, user=person, role="lead")
+        member_add(project=project, user=person, roles=["lead"])
     project, actor = ProjectFactory(), UserFactory()
-    assert member_add(project=project, user=person, role="lead", actor=actor).role == "lead"
+    assert member_add(project=project, user=person, roles=["lead"], actor=actor).roles == ["lead"]
     event = project.audit_events.get(action="member.add")
     assert (event.actor, event.subject, event.data) == (actor, person.uuid, {"role": "lead", "number": None})
 
@@ -53,7 +53,14 @@ class TestCommand:
         out = StringIO()
         call_command("add_member", "two", "ann", "lead", stdout=out)
         assert "Password" not in out.getvalue()
-        assert set(Membership.objects.values_list("project__name", "role")) == {("one", "annotator"), ("two", "lead")}
+        assert dict(Membership.objects.values_list("project__name", "roles")) == {"one": ["annotator"], "two": ["lead"]}
+
+    def test_a_further_role_joins_the_ones_of_before(self) -> None:
+        ProjectFactory(name="one")
+        for role in ("admin", "lead"):
+            call_command("add_member", "one", "ann", role, stdout=(out := StringIO()))
+        assert out.getvalue() == "ann is lead and admin of one.\n"
+        assert Membership.objects.get().roles == ["lead", "admin"]
 
     def test_refusals(self) -> None:
         with pytest.raises(CommandError, match="no project"):
@@ -61,4 +68,6 @@ class TestCommand:
         ProjectFactory(name="one")
         call_command("add_member", "one", "ann", "lead", stdout=StringIO())
         with pytest.raises(CommandError, match="has a role"):
+            call_command("add_member", "one", "ann", "lead", stdout=StringIO())
+        with pytest.raises(CommandError, match="cannot be annotator as well"):
             call_command("add_member", "one", "ann", "annotator", stdout=StringIO())

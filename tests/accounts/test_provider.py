@@ -252,7 +252,7 @@ class TestSecondStep:
     ) -> None:
         settings.TOTP_REQUIRED_FOR = ["lead"]
         project = ProjectFactory()
-        linked.memberships.create(project=project, role="lead")
+        linked.memberships.create(project=project, roles=["lead"])
         lab.log_in(client)
         overview = reverse("judging:overview", args=[project.uuid])
         assert client.get(overview).headers["Location"] == reverse("totp")

@@ -1,4 +1,4 @@
-"""manage.py add_member PROJECT USERNAME ROLE: somebody's role in a project, and their account if they have none."""
+"""manage.py add_member PROJECT USERNAME ROLE: a role of somebody in a project, and their account if they have none."""
 
 from secrets import token_urlsafe
 from typing import Any
@@ -8,12 +8,12 @@ from django.core.management.base import CommandError, CommandParser
 
 from accounts.commands import MomentJudgeCommand, project_named
 from accounts.models import Membership, User
-from accounts.services.members import member_add
+from accounts.services.members import role_add
 from core.exceptions import MomentJudgeError
 
 
 class Command(MomentJudgeCommand):
-    help = "Give somebody a role in a project; a new account's password is printed once."
+    help = "Give somebody a role in a project, beside those they have; a new account's password is printed once."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project")
@@ -38,7 +38,7 @@ class Command(MomentJudgeCommand):
             if user is None:
                 User(username=options["username"]).clean_fields(exclude=["password"])
                 user = User.objects.create_user(options["username"], password)
-            member = member_add(project=project, user=user, role=options["role"], **initial_status)
+            member = role_add(project=project, user=user, role=options["role"], **initial_status)
         except (MomentJudgeError, ValidationError) as error:
             raise CommandError(" ".join(getattr(error, "messages", [str(error)]))) from error
         self.stdout.write(f"{user.username} is {member}.")

@@ -22,7 +22,6 @@ from core.jobs import durable
 from core.uploads import BytesProgress, UploadKind, upload_finish, warnings_writer
 
 PREVIEWED = 10
-STAFF = (Membership.Role.LEAD, Membership.Role.ADMIN)
 State = CorpusImport.State
 IMPORTS = UploadKind(
     CorpusImport,
@@ -51,7 +50,9 @@ def may_import_into(*, actor: User, corpus_name: str) -> bool:
         return True
     if corpus.is_placeholder:
         return False
-    is_staff = Membership.objects.filter(user=actor, role__in=STAFF, project__dataset__corpus=corpus).exists()
+    is_staff = Membership.objects.filter(
+        user=actor, roles__overlap=Membership.STAFF, project__dataset__corpus=corpus
+    ).exists()
     imports = CorpusImport.objects.filter(owner=actor, corpus_name=corpus_name, state=State.DONE)
     return is_staff or (imports.exists() and not corpus.datasets.exists())
 

@@ -70,8 +70,8 @@ def _write(project: Project, path: Path) -> int:
 
 
 def _actor(project: Project, username: str | None) -> User:
-    staff = [Membership.Role.LEAD, Membership.Role.ADMIN]
-    actor = User.objects.filter(username=username, memberships__project=project, memberships__role__in=staff).first()
+    staff = project.memberships.filter(roles__overlap=Membership.STAFF).values("user")
+    actor = User.objects.filter(username=username, pk__in=staff).first()
     if actor is None:
         raise CommandError("Say with --as which lead or admin of the project decided.")
     return actor

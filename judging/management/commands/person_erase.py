@@ -1,4 +1,4 @@
-"""manage.py person_erase NAME: forget who somebody is, of whatever role; their grades stay under their number."""
+"""manage.py person_erase NAME: forget who somebody is, of whatever roles; their grades stay under their number."""
 
 from typing import Any
 

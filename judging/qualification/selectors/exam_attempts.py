@@ -11,7 +11,6 @@ from decimal import Decimal
 from typing import NamedTuple
 from uuid import UUID
 
-from accounts.models import Membership
 from core.sql import sql_rows
 from judging.models import Exam, ExamAttempt
 from judging.qualification.rules.onboarding import Facts
@@ -23,7 +22,7 @@ State, Purpose = ExamAttempt.State, ExamAttempt.Purpose
 
 ATTEMPT = """
 SELECT attempt.id, attempt.uuid, attempt.purpose, attempt.state, attempt.annotator_id, project.id, project.uuid,
-    coalesce(exam.kind, ''), coalesce(exam.state, ''), coalesce(member.role, ''), coalesce(member.status, ''),
+    coalesce(exam.kind, ''), coalesce(exam.state, ''), 'annotator' = ANY (member.roles), coalesce(member.status, ''),
     person.is_simulated, coalesce((SELECT max(created_at) FROM judging_examgrade WHERE exam_attempt_id = attempt.id),
         attempt.created_at), guideline.id, guideline.levels::text
 FROM judging_examattempt attempt
@@ -118,7 +117,7 @@ class OpenAttempt:
     project_uuid: UUID
     exam_kind: str
     exam_state: str
-    role: str
+    is_annotator: bool | None  # of the project, now; None: no member of it
     status: str
     is_simulated: bool
     changed_at: datetime  # when the last grade was given in it, or it began
@@ -150,7 +149,7 @@ class OpenAttempt:
 
     @property
     def judges(self) -> bool:
-        return self.role == Membership.Role.ANNOTATOR and self.status not in ("suspended", "left")
+        return bool(self.is_annotator) and self.status not in ("suspended", "left")
 
     @property
     def left(self) -> int:
@@ -261,7 +260,7 @@ CROSS JOIN LATERAL (SELECT bool_or(sat.passed AND counts.it) AS passed,
     FROM judging_examattempt sat
     CROSS JOIN LATERAL (SELECT returned.at IS NULL OR sat.ended_at >= returned.at AS it) counts
     WHERE sat.project_id = member.project_id AND sat.annotator_id = member.user_id AND sat.purpose = 'exam') exams
-WHERE member.project_id = %(project)s AND member.user_id = %(annotator)s AND member.role = 'annotator'"""
+WHERE member.project_id = %(project)s AND member.user_id = %(annotator)s AND 'annotator' = ANY (member.roles)"""
 
 
 LATELY = """

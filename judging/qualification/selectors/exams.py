@@ -143,7 +143,7 @@ def exam_rows(exam: Exam) -> list[ExamRow]:
 
 def exam_unfinished(exam: Exam) -> list[int]:
     """Annotator numbers of those who have not handed in; in a first cohort also of those who have not begun."""
-    annotators = Membership.objects.filter(project=exam.project_id, role=Membership.Role.ANNOTATOR)
+    annotators = Membership.objects.filter(project=exam.project_id, roles=[Membership.Role.ANNOTATOR])
     undone = Q(user__in=exam.attempts.filter(state=State.OPEN).values("annotator"))
     if exam.kind == Exam.Kind.COHORT:
         undone |= Q(status=Membership.Status.EXAM) & ~Q(user__in=exam.attempts.values("annotator"))

@@ -70,7 +70,7 @@ def attempt_start(*, project: Project, annotator: User, purpose: str) -> ExamAtt
     exams = Exam.objects.select_for_update().filter(project=project, state=Exam.State.OPEN)
     exam = exams.first() if purpose == Purpose.EXAM else None  # locked before the person, as closing it does
     members = Membership.objects.select_for_update(of=("self",), no_key=True).select_related("project")
-    member = members.filter(project=project, user=annotator, role=Membership.Role.ANNOTATOR).first()
+    member = members.filter(project=project, user=annotator, roles=[Membership.Role.ANNOTATOR]).first()
     if member is None:
         raise NotAnnotator("You are no annotator of this project.")
     running = _attempts(member, purpose).filter(state__in=RUNNING).first()
@@ -359,7 +359,7 @@ def attempt_grade(
 
 def _locked(annotator: User, pair_uuid: UUID) -> OpenAttempt:
     open_attempt = selectors.attempt_by_pair(annotator_id=annotator.pk, pair=pair_uuid, lock=True)
-    if open_attempt is None or not open_attempt.role:
+    if open_attempt is None or open_attempt.is_annotator is None:
         raise NotAssigned("This pair is not asked of you.")
     if not open_attempt.judges:
         raise NotAnnotator("You are not among the project's active annotators now.")

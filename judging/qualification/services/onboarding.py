@@ -29,7 +29,7 @@ def onboarding_advance(*, project: Project | int, annotator: User | int) -> Memb
     """Take an annotator every step that is due; None for who is no annotator of the project. May be called at any time,
     by anybody, as often as one likes."""
     members = Membership.objects.select_for_update(of=("self",), no_key=True).select_related("project", "user")
-    member = members.filter(project=project, user=annotator, role=Membership.Role.ANNOTATOR).first()
+    member = members.filter(project=project, user=annotator, roles=[Membership.Role.ANNOTATOR]).first()
     if member is None or member.status not in STEPS:
         return member
     facts = onboarding_facts(project_id=member.project_id, annotator_id=member.user_id)

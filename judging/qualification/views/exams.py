@@ -92,7 +92,7 @@ def _exams(
     rows = list(selectors.exams_of(project))
     running = next((row for row in rows if row.state in RUNNING), None)
     rule, choice, power = pass_rule_of(policy), _chosen(form), None
-    if not running and request.membership.role in LEAD:
+    if not running and request.membership.is_lead:
         power = selectors.exam_power(project, **choice, rule=rule, attempts=policy.exam_attempts)
     context = {
         "exams": rows,

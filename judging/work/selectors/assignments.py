@@ -42,8 +42,8 @@ LOCK = "SELECT id FROM judging_assignment WHERE id = {} FOR UPDATE"
 ASSIGNMENT = """
 SELECT assignment.id, assignment.uuid, assignment.state, assignment.expires_at,
     assignment.round, assignment.slot, assignment.annotator_id, assignment.batch_id, project.id, project.uuid,
-    query.text, member.role, person.is_simulated, policy.id, policy.lease_minutes, policy.break_minutes,
-    guideline.id, guideline.levels, pairs.*
+    query.text, 'annotator' = ANY (member.roles), person.is_simulated, policy.id, policy.lease_minutes,
+    policy.break_minutes, guideline.id, guideline.levels, pairs.*
 FROM judging_assignment assignment
 JOIN accounts_project project ON project.id = assignment.project_id
 JOIN judging_batch batch ON batch.id = assignment.batch_id
@@ -144,7 +144,7 @@ class OpenAssignment:
     project_id: int
     project_uuid: UUID
     query: str
-    role: str | None  # of the annotator in the project, now
+    is_annotator: bool | None  # of the project, now; None: no member of it
     is_simulated: bool
     policy_id: int
     lease_minutes: int
@@ -220,7 +220,7 @@ def _read_assignment(which: str, *params: Any, lock: bool) -> OpenAssignment | N
     return OpenAssignment(*[*values, json.loads(levels), changed_at, pair_views])
 
 
-IS_THERE = """member.user_id = %(user)s AND member.role <> 'participant'
+IS_THERE = """member.user_id = %(user)s AND member.roles <> '{participant}'
             AND member.status NOT IN ('suspended', 'left')"""
 VISIBLE = f"""
 SELECT moment.* FROM annotation_moment moment JOIN annotation_video video ON video.id = moment.video_id
@@ -234,7 +234,7 @@ WHERE moment.preview_uuid = %(preview)s AND moment.preview_state = 'ready' AND (
             SELECT 1 FROM judging_owngrade given WHERE given.pair_id = pair.id AND given.annotator_id = %(user)s)))
     OR EXISTS (SELECT 1 FROM accounts_membership member JOIN annotation_projectcorpus dataset
             ON dataset.project_id = member.project_id AND dataset.corpus_id = video.corpus_id
-        WHERE member.user_id = %(user)s AND member.role IN ('lead', 'admin'))
+        WHERE member.user_id = %(user)s AND member.roles && '{{lead,admin}}')
     OR EXISTS (SELECT 1 FROM judging_guidelineexample example
         JOIN judging_guideline guideline ON guideline.id = example.guideline_id
         JOIN accounts_membership member ON member.project_id = guideline.project_id AND {IS_THERE}
@@ -259,7 +259,7 @@ SELECT member.status, EXISTS (SELECT 1 FROM judging_guidelineconfirmation confir
     EXISTS (SELECT 1 FROM judging_assignment
         WHERE project_id = member.project_id AND state = 'open' AND expires_at <= %(now)s)
 FROM accounts_membership member
-WHERE member.project_id = %(project)s AND member.user_id = %(annotator)s AND member.role = 'annotator'"""
+WHERE member.project_id = %(project)s AND member.user_id = %(annotator)s AND 'annotator' = ANY (member.roles)"""
 
 # All the person's grades less those of other projects, usually none: counted in an index, however many there are. Gold
 # counts too, as the person cannot tell it.

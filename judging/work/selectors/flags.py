@@ -71,10 +71,10 @@ def pairs_listed(
     return pairs.filter(flags).annotate(newest=Max("flags__id")).order_by(undecided, "-newest")
 
 
-def listed(project: Project, pairs: Sequence[Pair], *, to: str) -> list[dict[str, Any]]:
-    """List the history of these pairs, as the role ``to`` may know it; in as many statements for many as for one. Of
-    each pair: grades (annotator number, grade, round), flags (annotator number, flag), whether it ``waits`` for an
-    answer, the last ``withdrawal`` by a lead and ``who`` that was, and the newest ``recut`` of its clip."""
+def listed(project: Project, pairs: Sequence[Pair], *, to_lead: bool) -> list[dict[str, Any]]:
+    """List the history of these pairs, as a lead may know it or somebody else; in as many statements for many as for
+    one. Of each pair: grades (annotator number, grade, round), flags (annotator number, flag), whether it ``waits`` for
+    an answer, the last ``withdrawal`` by a lead and ``who`` that was, and the newest ``recut`` of its clip."""
     numbers = annotator_numbers(project)
     ids = [pair.pk for pair in pairs]
     grades = final_grades(Judgment.objects.filter(pair__in=ids), numbers)
@@ -83,7 +83,7 @@ def listed(project: Project, pairs: Sequence[Pair], *, to: str) -> list[dict[str
     for flag in raised_flags.order_by("pk"):
         flags[flag.pair_id].append((numbers.get(flag.annotator_id), flag))
     withdrawals = last_withdrawals(pairs)
-    names = actor_names(project, to=to) if withdrawals else {}
+    names = actor_names(project, to_lead=to_lead) if withdrawals else {}
     moments = [pair.candidate.moment_id for pair in pairs]
     recuts = {recut.moment_id: recut for recut in Recut.objects.filter(moment__in=moments).order_by("pk")}
     rows = []

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from django.db import IntegrityError, transaction
 
-from accounts.models import Membership, User
+from accounts.models import User
 from core import clock
 from core.sql import sql_rows
 from judging.exceptions import FormStale, JudgingError, NotAnnotator, NotAssigned, PairWithdrawn
@@ -121,9 +121,9 @@ def _submit(
 
 def _assigned(annotator: User, pair_uuid: UUID, *, lock: bool = True) -> tuple[OpenAssignment, int]:
     assignment = assignment_by_pair(annotator_id=annotator.pk, pair=pair_uuid, lock=lock)
-    if assignment is None or assignment.role is None:
+    if assignment is None or assignment.is_annotator is None:
         raise NotAssigned("This pair is not assigned to you.")
-    if assignment.role != Membership.Role.ANNOTATOR:
+    if not assignment.is_annotator:
         raise NotAnnotator("Your role in this project does not grade.")
     return assignment, assignment.index_of(pair_uuid)
 

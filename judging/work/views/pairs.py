@@ -45,7 +45,7 @@ def _page(
     page = page_of(request, pairs_listed(project, which, **pair_filter))
     context = {
         "page": page,
-        "rows": listed(project, list(page), to=request.membership.role),
+        "rows": listed(project, list(page), to_lead=request.membership.is_lead),
         "which": which,
         "filter": pair_filter,
         "reasons": REASONS[which],
@@ -78,7 +78,7 @@ def pairs_out_csv(request: MemberRequest, project: Project, which: str) -> HttpR
     """The whole list as asked for, not only what fits a page; annotators by number."""
     matching = pairs_listed(project, which, **_filter(request, which)).iterator(chunk_size=CHUNK)
     chunks = iter(lambda: list(islice(matching, CHUNK)), [])
-    rows = (_csv_row(row) for chunk in chunks for row in listed(project, chunk, to=request.membership.role))
+    rows = (_csv_row(row) for chunk in chunks for row in listed(project, chunk, to_lead=request.membership.is_lead))
     return csv_download(f"{which}-pairs.csv", [*COLUMNS, *MORE_COLUMNS], rows)
 
 

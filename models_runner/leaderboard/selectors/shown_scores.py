@@ -52,7 +52,7 @@ class ShownScore:
 
 
 def sees_all(membership: Membership) -> bool:
-    return membership.role in STAFF
+    return membership.has(STAFF)
 
 
 def has_ladder(leaderboard: Leaderboard, n_queries: int) -> bool:
@@ -145,7 +145,7 @@ class ScoreView:
         project = self.membership.project
         scores = Score.objects.filter(scoring__run__project=project, scoring__run__split=self.split)
         scores = scores.filter(metric=LADDER_COLUMN.metric, convention=BLIND_CONVENTION, gain=BLIND_GAIN)
-        staff = project.memberships.filter(role__in=STAFF).values("user")
+        staff = project.memberships.filter(roles__overlap=Membership.STAFF).values("user")
         scores = scores.exclude(scoring__run__owner=None).exclude(scoring__run__owner__in=staff)
         scores = scores.select_related("scoring__run", "scoring__release")
         first_scores: dict[int | None, dict[int, dict[int, Score]]] = {}
@@ -191,6 +191,6 @@ def run_granted(request: HttpRequest, run_uuid: UUID) -> tuple[Run, Membership]:
 def run_withdrawable(request: HttpRequest, run_uuid: UUID) -> Run:
     """Return a run of the viewer's own; leads may withdraw every one."""
     run, membership = run_granted(request, run_uuid)
-    if membership.role != Membership.Role.LEAD and run.owner_id != membership.user_id:
+    if not membership.is_lead and run.owner_id != membership.user_id:
         raise PermissionDenied
     return run

@@ -42,7 +42,7 @@ def leaderboard_change(*, project: Project, actor: User | None, **values: bool |
 
 def concerns_about(run: Run, table: RunTable) -> list[str]:
     """Say why a lead should look at this upload of a participant, a sentence each."""
-    if not Membership.objects.filter(project=run.project_id, user=run.owner_id, role="participant").exists():
+    if not Membership.objects.filter(project=run.project_id, user=run.owner_id, roles=["participant"]).exists():
         return []
     table = serialization.cut(table, depth=DEPTH)
     return [*_near_empty(table), *_constant(table), *_alike(run, table)]

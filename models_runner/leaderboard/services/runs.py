@@ -149,7 +149,7 @@ def upload_check(membership: Membership, now: datetime) -> None:
         NotPossible: another upload of theirs is at work.
         UploadLimit: they have uploaded as often as they may today.
     """
-    limits = _limits(membership, now) if membership.role == Membership.Role.PARTICIPANT else []
+    limits = _limits(membership, now) if membership.is_participant else []
     if waits := [(at, uploads) for at, uploads in limits if at > now]:
         at = date_format(timezone.localtime(max(waits)[0]), "j M Y, H:i")
         raise UploadLimit(f"You have uploaded {waits[0][1]} within a day; the next is possible on {at} (UTC).")
@@ -160,7 +160,7 @@ def upload_check(membership: Membership, now: datetime) -> None:
 def upload_check_in_all(membership: Membership, split: str) -> None:
     """Raise UploadLimit when a participant has uploaded as many runs to a hidden split as they may in all."""
     settings_of_project = leaderboard_of(membership.project)
-    if membership.role != Membership.Role.PARTICIPANT or not settings_of_project.hides(split):
+    if not membership.is_participant or not settings_of_project.hides(split):
         return
     most = settings_of_project.uploads_in_all
     if uploads_in_all(membership, split) >= most:
@@ -341,8 +341,8 @@ def check_known(table: RunTable, run: Run, judged: tuple[str, ...]) -> None:
 def check_answered(table: RunTable, run: Run, judged: tuple[str, ...]) -> None:
     """Refuse a participant's run that answers few queries of a hidden split. Raises NotPossible where it answers less
     than LEAST_ANSWERED of the judged queries."""
-    staff = Membership.objects.filter(project=run.project_id, user=run.owner_id, role__in=["lead", "admin"]).exists()
-    if staff or not leaderboard_of(run.project).hides(run.split):
+    staff = Membership.objects.filter(project=run.project_id, user=run.owner_id, roles__overlap=Membership.STAFF)
+    if staff.exists() or not leaderboard_of(run.project).hides(run.split):
         return
     sizes = dict(zip(table.query_ids, np.diff(table.offsets).tolist(), strict=True))
     n_answered = sum(sizes.get(query_id, 0) > 0 for query_id in judged)  # an empty list is no answer

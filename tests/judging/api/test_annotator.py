@@ -35,13 +35,13 @@ def program(open_assignment: Assignment) -> Program:
     return Program(open_assignment.annotator)
 
 
-def test_my_projects_with_my_role() -> None:
+def test_my_projects_with_my_roles() -> None:
     mine = MembershipFactory(project__name="b")
-    MembershipFactory(project__name="a", user=mine.user, role="lead")
+    MembershipFactory(project__name="a", user=mine.user, roles=["lead", "admin"])
     MembershipFactory()
     projects = Program(mine.user).get("projects").json()
-    rows_by_name = [(p["name"], p["role"], p["number"]) for p in projects]
-    assert rows_by_name == [("a", "lead", None), ("b", "annotator", mine.number)]
+    rows_by_name = [(p["name"], p["role"], p["roles"], p["number"]) for p in projects]
+    assert rows_by_name == [("a", "lead", ["lead", "admin"], None), ("b", "annotator", ["annotator"], mine.number)]
     assert projects[1]["uuid"] == str(mine.project.uuid)
     assert refusal(Client().get(url("projects"))) == (401, "not_authenticated")
 

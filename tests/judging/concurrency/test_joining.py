@@ -5,12 +5,13 @@ from typing import Any
 import pytest
 
 from accounts.models import Membership, User
+from accounts.services import members
 from accounts.services.identities import NewAccount
 from core.exceptions import NotPossible
 from judging.exceptions import InvitationGone, NotQualified
 from judging.models import Assignment, Batch
 from judging.people import services
-from tests.factories import BatchFactory, ProjectFactory, annotator, lead
+from tests.factories import BatchFactory, MembershipFactory, ProjectFactory, annotator, lead
 from tests.judging.concurrency.meeting import Meet, Work, taking
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -53,11 +54,27 @@ def test_one_invitation_lets_one_person_join(meet: Meet) -> None:
         new = NewAccount(name, "a long password", name)
         return lambda: services.invitation_accept(secret=secret, person=new)
 
-    member, refused = meet((services, "member_add"), joining("first"), joining("second"))
+    member, refused = meet((services, "role_add"), joining("first"), joining("second"))
     assert member.user.username == "first"
     assert isinstance(refused, InvitationGone)
-    assert project.memberships.filter(role="annotator").count() == 1
+    assert project.memberships.filter(roles=["annotator"]).count() == 1
     assert not User.objects.filter(username="second").exists()
+
+
+def test_two_leads_cannot_take_the_role_from_each_other(meet: Meet) -> None:
+    """The second waits for the first, and finds that nobody else would lead."""
+    first = MembershipFactory(roles=["lead", "admin"])
+    second = MembershipFactory(project=first.project, roles=["lead", "admin"])
+
+    def removing(member: Membership, actor: Membership) -> Work:
+        change = {"membership": member, "role": "lead", "is_theirs": False, "actor": actor.user}
+        return lambda: services.staff_role_change(**change)
+
+    meeting = (members, "audit_record")
+    member, refused = meet(meeting, removing(second, actor=first), removing(first, actor=second))
+    assert member.roles == ["admin"]
+    assert isinstance(refused, NotPossible) and "Nobody else leads" in str(refused)
+    assert Membership.objects.get(roles__contains=["lead"]) == first
 
 
 def test_one_user_name_for_two_who_register(meet: Meet) -> None:

@@ -7,10 +7,17 @@ from uuid import uuid4
 
 from django.utils import timezone
 
-from accounts.models import AccessToken, CacheEntry, Identity, StatusChange
+from accounts.models import AccessToken, CacheEntry, Identity, Membership, StatusChange
 from judging.models import Invitation
-from tests.factories import NOW, MembershipFactory, ProjectFactory, UserFactory
-from tests.judging.constraints.writes import More, Refused, adding, again, change, deletion, maker
+from tests.factories import (
+    NOW,
+    GoldGradeFactory,
+    JudgmentFactory,
+    MembershipFactory,
+    ProjectFactory,
+    UserFactory,
+)
+from tests.judging.constraints.writes import More, Refused, Write, adding, again, change, deletion, maker
 
 
 def digest() -> str:
@@ -28,20 +35,39 @@ status_change = maker(StatusChange, membership=MembershipFactory, to_status="qua
 leading = partial(MembershipFactory, role="lead")
 
 
+def judge(**values: object) -> Membership:
+    """Make an annotator who has judged a pair."""
+    return JudgmentFactory().annotator.memberships.get()  # type: ignore[no-any-return]
+
+
+def gold_judge(**values: object) -> Membership:
+    return GoldGradeFactory().annotator.memberships.get()  # type: ignore[no-any-return]
+
+
+def judge_come_back() -> Write:
+    """Remove the membership of an annotator who has judged, and write one of a lead for the same account."""
+    member = judge()
+    user, project = member.user, member.project
+    member.delete()
+    return lambda: MembershipFactory(user=user, project=project, role="lead")
+
+
 def accept_and_revoke(row: Invitation) -> None:
     now = timezone.now()
     Invitation.objects.filter(pk=row.pk).update(accepted_by=UserFactory(), accepted_at=now, revoked_at=now)
 
 
 REFUSED: Refused = {
-    "membership_one_role_per_person_and_project": again(
+    "membership_once_per_person_and_project": again(
         lambda project, user: MembershipFactory(project=project, user=user, confirmed=False),
         project=ProjectFactory,
         user=lambda: MembershipFactory().user,
     ),
     "membership_number_once_per_project": again(MembershipFactory, project=ProjectFactory, number=5),
-    "membership_number_for_annotators_only": change(MembershipFactory, role="lead", status=""),
-    "membership_role_is_known": change(MembershipFactory, role="owner", number=None, status=""),
+    "membership_number_for_annotators_only": change(MembershipFactory, roles=["lead"], status=""),
+    "membership_roles_are_known": change(MembershipFactory, roles=["owner"], number=None, status=""),
+    "membership_roles_each_once_and_in_order": change(leading, roles=["admin", "lead"]),
+    "membership_annotator_and_participant_stand_alone": change(leading, roles=["lead", "participant"]),
     "membership_status_for_annotators_only": change(MembershipFactory, status=""),
     "status_change_is_one": change(status_change, from_status="qualified"),
     "identity_email_of_one_account": lambda: (
@@ -61,6 +87,16 @@ MORE: More = {
     "access_token_has_known_scopes": {"a token may do something": change(token, scopes=[])},
     "membership_number_for_annotators_only": {"an annotator has a number": change(MembershipFactory, number=None)},
     "membership_status_for_annotators_only": {"a lead has no status": change(leading, status="qualified")},
+    "membership_roles_are_known": {"a member has a role": change(leading, roles=[])},
+    "membership_roles_each_once_and_in_order": {"a role is theirs once": change(leading, roles=["lead", "lead"])},
+    "membership_annotator_and_participant_stand_alone": {
+        "an annotator does not lead": change(MembershipFactory, roles=["annotator", "lead"])
+    },
+    "has grades in project": {
+        "who has judged becomes no lead": change(judge, roles=["lead"], number=None, status=""),
+        "who has graded a gold pair becomes no admin": change(gold_judge, roles=["admin"], number=None, status=""),
+        "who has judged comes back as no lead": judge_come_back,
+    },
     "invitation_accepted_by_somebody": {
         "an invitation is accepted or revoked, not both": lambda: partial(accept_and_revoke, invitation())
     },
@@ -69,4 +105,4 @@ MORE: More = {
         "status changes stay": deletion(status_change),
     },
 }
-TRIGGERS = {"status_change_is_append_only"}
+TRIGGERS = {"status_change_is_append_only", "membership_of_staff_has_no_grades"}

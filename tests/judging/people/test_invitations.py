@@ -65,7 +65,7 @@ class TestJoining:
     def test_a_new_person_is_a_candidate_with_the_next_number(self, project: Project) -> None:
         invitation, secret = invite(project)
         member = invitation_accept(secret=secret, person=NEW)
-        assert (member.role, member.number, member.status) == ("annotator", 1, "candidate")
+        assert (member.roles, member.number, member.status) == (["annotator"], 1, "candidate")
         assert member.user.check_password("a long password")
         assert (member.user.identity.name, member.user.identity.email) == ("New Comer", "new@example.org")
         invitation.refresh_from_db()
@@ -75,7 +75,7 @@ class TestJoining:
         person = UserFactory()
         _, secret = invite(project, role="admin")
         member = invitation_accept(secret=secret, person=person)
-        assert (member.user, member.role, member.number) == (person, "admin", None)
+        assert (member.user, member.roles, member.number) == (person, ["admin"], None)
 
     def test_whom_it_was_mailed_to_yields_to_what_the_person_says(self, project: Project) -> None:
         invitation, _ = invite(project, email=ADDRESS, name="A Guest")

@@ -185,7 +185,7 @@ def spread(person: User) -> None:
     project = membership(person).project
     boss = lead(project)
     other = ProjectFactory()
-    Membership.objects.create(project=other, user=boss, role=Membership.Role.LEAD)
+    Membership.objects.create(project=other, user=boss, roles=["lead"])
     invitation_create(project=other, actor=boss, role="annotator", email=EMAIL)
     for typed in (USERNAME, EMAIL.upper()):
         mistyped(typed)

@@ -76,7 +76,7 @@ class TestOverTheSameCorpus:
     def test_queries_with_their_sets_and_the_tutorial(self, source: Project) -> None:
         person = UserFactory()
         project = copied(source, with_queries=True, actor=person, leads=[person])
-        assert [(member.user, member.role) for member in project.memberships.all()] == [(person, "lead")]
+        assert [(member.user, member.roles) for member in project.memberships.all()] == [(person, ["lead", "admin"])]
         assert not (project.batches.exists() or project.queries.filter(candidates__isnull=False).exists())
         fields = ("number", "text", "split", "caption", "query_set__name", "judged_as__number")
         assert set(project.queries.values_list(*fields)) == set(source.queries.values_list(*fields))

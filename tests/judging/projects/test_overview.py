@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from accounts.models import Project
+from accounts.models import Project, User
 from core.models import Job
 from judging.guidelines.selectors import policy_in_force
 from judging.models import BatchReview, Flag, JudgmentDay
@@ -23,6 +23,7 @@ from tests.factories import (
     BatchFactory,
     CandidateFactory,
     FlagFactory,
+    MembershipFactory,
     ProjectFactory,
     QueryFactory,
     annotator,
@@ -48,6 +49,21 @@ def add_judgments(project: Project, judgments: int, *, days_ago: int = 0, import
 
 def facts(page: str) -> dict[str, str]:
     return dict(re.findall(r"<dt>([^<]+)</dt><dd>(?:<a [^>]*>)?([\d,]+)", page))
+
+
+class TestTryingToJudge:
+    def test_without_a_demo_it_says_where_there_is_one(self, lead_client: Client, project: Project) -> None:
+        page = lead_client.get(url("overview", project)).content.decode()
+        assert "Try judging" in page and "This site has none" in page and "annotator-demo" not in page
+
+    def test_it_names_the_log_in_of_the_demo(self, lead_client: Client, project: Project) -> None:
+        demo = ProjectFactory(name="Six shows", demo_videos=6, demo_seed=1)
+        MembershipFactory(project=demo, role="lead", user__username="lead")
+        member = MembershipFactory(project=demo, user__username="annotator")
+        page = lead_client.get(url("overview", project)).content.decode()
+        assert "<code>annotator</code>" in page and "<code>annotator-demo</code>" in page and "Six shows" in page
+        User.objects.filter(pk=member.user_id).update(is_active=False)
+        assert "annotator-demo" not in lead_client.get(url("overview", project)).content.decode()
 
 
 class TestNumbers:

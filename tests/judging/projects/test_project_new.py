@@ -28,7 +28,7 @@ def imported(owner: User) -> Corpus:
 
 
 @pytest.mark.parametrize("role", [lead, admin])
-def test_whoever_makes_it_leads_it(role: object) -> None:
+def test_whoever_makes_it_leads_and_administers_it(role: object) -> None:
     person = role(ProjectFactory())  # type: ignore[operator]
     corpus = imported(person)
     assert f"over {corpus.name}" in logged_in(person).get(reverse("annotation:corpora")).content.decode()
@@ -38,7 +38,8 @@ def test_whoever_makes_it_leads_it(role: object) -> None:
     new_project = Project.objects.get(name="Winter")
     assert answer.redirect_chain[-1][0] == reverse("annotation:corpus", args=[new_project.uuid])
     assert (new_project.dataset.corpus, new_project.queries.count()) == (corpus, 0)
-    assert (new_project.memberships.get().user, new_project.memberships.get().role) == (person, "lead")
+    member = new_project.memberships.get()
+    assert (member.user, member.roles) == (person, ["lead", "admin"])
     assert new_project.audit_events.get(action="project.create").actor == person
 
 
@@ -60,7 +61,7 @@ def test_only_over_a_corpus_within_reach() -> None:
 def test_a_corpus_of_an_import_is_its_owners_until_others_have_a_project_over_it() -> None:
     owner, other = lead(ProjectFactory()), lead(ProjectFactory())
     corpus = imported(owner)
-    ProjectFactory(corpus=corpus).memberships.create(user=other, role="lead")
+    ProjectFactory(corpus=corpus).memberships.create(user=other, roles=["lead"])
     assert logged_in(owner).get(url(corpus)).status_code == 404
     assert logged_in(other).get(url(corpus)).status_code == 200
     assert [may_import_into(actor=person, corpus_name=corpus.name) for person in (owner, other)] == [False, True]
@@ -102,7 +103,7 @@ class TestAsACopy:
     def test_not_of_others_nor_queries_of_another_corpus_or_of_nobody(self) -> None:
         mine, elsewhere = ProjectFactory(), ProjectFactory()
         person = lead(mine)
-        elsewhere.memberships.create(user=person, role="lead")
+        elsewhere.memberships.create(user=person, roles=["lead"])
         of_others = ProjectFactory()
         form = {"name": "copy", "settings_of": str(of_others.uuid)}
         answer = logged_in(person).post(url(mine.dataset.corpus), form)

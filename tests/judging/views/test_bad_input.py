@@ -192,7 +192,7 @@ def withdrawn(assignment: Assignment) -> Pair:
 
 
 def became_a_lead(assignment: Assignment) -> Pair:
-    Membership.objects.filter(user=assignment.annotator).update(role="lead", number=None, status="")
+    Membership.objects.filter(user=assignment.annotator).update(roles=["lead"], number=None, status="")
     return pairs_in_order(assignment)[0]
 
 

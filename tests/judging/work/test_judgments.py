@@ -105,7 +105,7 @@ def of_who_is_out(assignment: Assignment) -> Pair:
 
 
 def of_who_leads_now(assignment: Assignment) -> Pair:
-    Membership.objects.filter(user=assignment.annotator).update(role="lead", number=None, status="")
+    Membership.objects.filter(user=assignment.annotator).update(roles=["lead"], number=None, status="")
     return pairs_of(assignment.batch)[0]
 
 

@@ -73,5 +73,5 @@ def test_what_was_judged_is_shown_as_long_as_one_judges(person_status: str) -> N
     assert visibility_of(member, *moments) == [True, True]
     Membership.objects.filter(pk=member.pk).update(status=person_status)
     assert visibility_of(member, *moments) == [person_status == "qualified"] * 2
-    Membership.objects.filter(pk=member.pk).update(role="participant", number=None, status="")
+    Membership.objects.filter(pk=member.pk).update(roles=["participant"], number=None, status="")
     assert visibility_of(member, *moments) == [False, False]

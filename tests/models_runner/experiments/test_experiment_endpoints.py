@@ -86,7 +86,7 @@ class TestPrograms:
         asker, address = program, url("experiments", release.project)
         if interface == "page":
             asker, address = Client(), reverse("models_runner:experiments", args=[release.project.uuid])
-            asker.force_login(release.project.memberships.get(role="admin").user)
+            asker.force_login(release.project.memberships.get(roles=["admin"]).user)
         trained(only(order_experiment(release, tmp_path)))
         asker.get(address)
         few = statements()
@@ -130,6 +130,33 @@ class TestPrograms:
         assert refusal(program.post(url("training-cancel", training))) == (409, "not_possible")
         assert program.post(url("training-resume", training)).json()["state"] == "waiting"
         assert refusal(program.post(url("training-resume", uuid4()))) == (404, "not_found")
+
+    def test_leads_order_where_the_site_lets_them(
+        self, scenario: HandMade, release: Release, settings: Any, tmp_path: Path
+    ) -> None:
+        settings.LEADS_RUN_BENCHMARKS = True
+        lead = Client(headers=bearer(scenario.lead))
+        assert start(lead, release).status_code == 201
+        assert lead.get(url("features", release.project)).status_code == 200
+        training = Experiment.objects.get().trainings.get()
+        assert lead.post(url("training-cancel", training)).json()["state"] == "cancelled"
+        assert lead.post(url("training-resume", training)).json()["state"] == "waiting"
+        participant = MembershipFactory(project=scenario.project, role="participant").user
+        assert refusal(start(Client(headers=bearer(participant)), release)) == (403, "permission_denied")
+
+    @pytest.mark.parametrize("is_allowed", [True, False])
+    def test_pages_offer_a_lead_what_the_site_lets_them_do(
+        self, scenario: HandMade, release: Release, settings: Any, client: Client, is_allowed: bool
+    ) -> None:
+        settings.LEADS_RUN_BENCHMARKS = is_allowed
+        client.force_login(scenario.lead)
+        pages = {
+            name: reverse(f"models_runner:{name}", args=[release.project.uuid])
+            for name in ("experiments", "runs", "features", "experiment-new")
+        }
+        for name, other in (("experiments", "experiment-new"), ("runs", "features")):
+            assert (f'href="{pages[other]}"' in client.get(pages[name]).content.decode()) is is_allowed
+            assert client.get(pages[other]).status_code == (200 if is_allowed else 403)
 
     def test_only_admins_order(self, scenario: HandMade, release: Release) -> None:
         participant = MembershipFactory(project=scenario.project, role="participant").user

@@ -83,7 +83,7 @@ BENCHMARKS = area(
 PEOPLE = area(
     ("judging", "project", ANNOTATOR, "get", "leave-project"),
     ("judging", "project", LEAD, "get", "people"),
-    ("judging", "project", LEAD, "post", "invitation-create registration-switch"),
+    ("judging", "project", LEAD, "post", "invitation-create registration-switch staff-role"),
     ("judging", "invitation", LEAD, "get", "invitation-place"),
     ("judging", "invitation", LEAD, "post", "invitation-renew invitation-revoke"),
     ("judging", "member", LEAD, "get", "person person-erase"),

@@ -250,6 +250,8 @@ class Site:
             return {"key": attempt_key(attempt=self.exam_attempt.uuid, pair=self.known.uuid, last=last), "grade": 3}
         if endpoint and endpoint[0].startswith("models_runner:feature-set"):
             return self.features_form
+        if endpoint and endpoint[0] == "judging:staff-role":
+            return {"person": self.people["admin"].uuid, "role": "lead", "change": "add"}
         if endpoint and endpoint[0] == "annotation:train-set-start":
             return self.train_form
         key = form_key(assignment=self.assignment.uuid, pair=self.pair.uuid, n_answers=1)
