@@ -181,6 +181,11 @@ class Membership(models.Model):
         return any(role in roles for role in self.roles)
 
     @property
+    def first_role(self) -> str:
+        """The one of several roles that stands for all where there is room for one."""
+        return self.roles[0]
+
+    @property
     def is_annotator(self) -> bool:
         return self.Role.ANNOTATOR in self.roles
 

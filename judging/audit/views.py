@@ -109,7 +109,7 @@ def audit(request: MemberRequest, project: Project) -> HttpResponse:
     names = actor_names(project, to_lead=request.membership.is_lead)
     parameters = {name: value for name, value in request.GET.items() if value and name in form.fields}
     members = project.memberships.select_related("user").order_by("number", "pk")
-    staff_first = sorted(members, key=lambda member: ORDER.index(member.roles[0]))
+    staff_first = sorted(members, key=lambda member: ORDER.index(member.first_role))
     context = {
         "page": page,
         "lines": [_line(event, project, names, to_lead=request.membership.is_lead) for event in page.events],

@@ -172,7 +172,6 @@ def actor_names(project: Project, *, to_lead: bool) -> dict[int, str]:
     counts: Counter[str] = Counter()
     names = {}
     for row in members:
-        role = row.roles[0]
-        counts[role] += 1
-        names[row.user_id] = row.label if row.is_annotator else f"{role} {counts[role]}"
+        counts[row.first_role] += 1
+        names[row.user_id] = row.label if row.is_annotator else f"{row.first_role} {counts[row.first_role]}"
     return names

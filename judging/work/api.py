@@ -43,16 +43,12 @@ from judging.work.services.judgments import WORDS, Answer
 class ProjectGiven(serializers.ModelSerializer[Membership]):
     uuid = serializers.UUIDField(source="project.uuid")
     name = serializers.CharField(source="project.name")
-    role = serializers.SerializerMethodField(help_text="The first of ``roles``.")
+    role = serializers.ChoiceField(Membership.Role.choices, source="first_role")
     roles = serializers.ListField(child=serializers.ChoiceField(Membership.Role.choices))
 
     class Meta:
         model = Membership
         fields = ["uuid", "name", "role", "roles", "number"]
-
-    @extend_schema_field(serializers.ChoiceField(Membership.Role.choices))
-    def get_role(self, membership: Membership) -> str:
-        return membership.roles[0]
 
 
 class PreviewsGiven(serializers.Serializer[Any]):

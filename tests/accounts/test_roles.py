@@ -20,7 +20,7 @@ SUBSETS = list(chain.from_iterable(combinations(ROLES, size) for size in range(l
 LISTS = list(chain.from_iterable(product(ROLES, repeat=size) for size in range(4)))  # in any order, with repeats
 
 
-def is_stored(roles: tuple[str, ...]) -> bool:
+def database_takes(roles: tuple[str, ...]) -> bool:
     """Whether the database takes the roles, as those of an annotator or of somebody else."""
     for number, status in ((1, "candidate"), (None, "")):
         try:
@@ -48,7 +48,7 @@ def test_lead_and_admin_combine_and_all_others_stand_alone() -> None:
 @pytest.mark.django_db
 @pytest.mark.parametrize("roles", LISTS, ids=",".join)
 def test_the_database_takes_what_may_combine_each_once_and_in_order(roles: tuple[str, ...]) -> None:
-    assert is_stored(roles) == (may_combine(roles) and list(roles) == roles_in_order(roles))
+    assert database_takes(roles) == (may_combine(roles) and list(roles) == roles_in_order(roles))
 
 
 @pytest.mark.django_db
@@ -63,7 +63,7 @@ class TestServices:
             member_add(project=project, user=person, roles=roles)
         assert not project.memberships.exists()
 
-    def test_a_further_role_is_stored_in_order_and_recorded(self) -> None:
+    def test_a_further_role_comes_in_order_and_is_recorded(self) -> None:
         member, actor = MembershipFactory(role="admin"), UserFactory()
         role_add(project=member.project, user=member.user, role="lead", actor=actor)
         member.refresh_from_db()
@@ -101,11 +101,11 @@ class TestServices:
 
     def test_the_last_lead_and_an_only_role_stay(self) -> None:
         member = MembershipFactory(roles=["lead", "admin"])
-        gone = MembershipFactory(project=member.project, role="lead", user__is_active=False)
+        inactive = MembershipFactory(project=member.project, role="lead", user__is_active=False)
         with pytest.raises(NotPossible, match="Nobody else leads"):
             role_remove(membership=member, role="lead", actor=None)
         with pytest.raises(NotPossible, match="is lead and nothing else"):
-            role_remove(membership=gone, role="lead", actor=None)
+            role_remove(membership=inactive, role="lead", actor=None)
         assert Membership.objects.filter(roles__contains=["lead"]).count() == 2
 
 

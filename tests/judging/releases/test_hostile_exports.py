@@ -70,7 +70,7 @@ def spoilt_project() -> Project:
 @pytest.fixture
 def lead(project: Project) -> Client:
     client = Client()
-    client.force_login(User.objects.filter(memberships__project=project, memberships__role="lead")[0])
+    client.force_login(User.objects.filter(memberships__project=project, memberships__roles__contains=["lead"])[0])
     return client
 
 

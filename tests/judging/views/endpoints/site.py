@@ -126,6 +126,11 @@ class Site:
         self.known = KnownPair.objects.get(exam=self.exam)
 
     @cached_property
+    def colleague(self) -> User:
+        """An admin, whom a lead makes a lead as well."""
+        return admin(self.project)
+
+    @cached_property
     def flagged(self) -> Pair:
         """Nobody has judged it, and its video is there."""
         batch = BatchFactory(query__project=self.project, pairs=1)
@@ -251,7 +256,7 @@ class Site:
         if endpoint and endpoint[0].startswith("models_runner:feature-set"):
             return self.features_form
         if endpoint and endpoint[0] == "judging:staff-role":
-            return {"person": self.people["admin"].uuid, "role": "lead", "change": "add"}
+            return {"person": self.colleague.uuid, "role": "lead", "change": "add"}
         if endpoint and endpoint[0] == "annotation:train-set-start":
             return self.train_form
         key = form_key(assignment=self.assignment.uuid, pair=self.pair.uuid, n_answers=1)
