@@ -80,4 +80,5 @@ def _owes_it(request: HttpRequest) -> bool:
         return False
     if credentials.second_step_was_taken(request, request.user):
         return False
-    return credentials.second_step_is_required(request.user)
+    is_required = getattr(request.session, "second_step_is_required", None)  # read with the session
+    return credentials.second_step_is_required(request.user) if is_required is None else is_required

@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from typing import Any, cast
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib.auth import SESSION_KEY
 from django.contrib.auth.backends import ModelBackend
 from django.contrib.auth.middleware import AuthenticationMiddleware, get_user
@@ -39,9 +40,11 @@ FIELDS = [field.attname for field in User._meta.concrete_fields]
 ID = FIELDS.index("id")
 SESSION = (
     "SELECT session.session_data, session.used_at < now() - interval '10 minutes',"  # noqa: S608  # nosec B608
+    " cardinality(%(roles)s::varchar[]) > 0 AND EXISTS (SELECT 1 FROM accounts_membership member"
+    " WHERE member.user_id = person.id AND member.roles && %(roles)s::varchar[]),"
     f" {', '.join(f'person.{name}' for name in FIELDS)}"
     f" FROM {TABLE} session LEFT JOIN {User._meta.db_table} person ON person.id = session.user_id"
-    " WHERE session.session_key = %s AND session.expire_date > now()"
+    " WHERE session.session_key = %(key)s AND session.expire_date > now()"
 )
 AccountRow = tuple[Any, ...]  # as in FIELDS
 _read_with_session: ContextVar[AccountRow | None] = ContextVar("_read_with_session", default=None)
@@ -84,7 +87,10 @@ class SessionStore(DatabaseStore):
 
     Attributes:
         account: the person's row as it was when the session was read.
+        second_step_is_required: whether a role of the person's was one of TOTP_REQUIRED_FOR then.
     """
+
+    second_step_is_required: bool | None = None
 
     account: AccountRow | None = None
 
@@ -102,14 +108,14 @@ class SessionStore(DatabaseStore):
         row = None
         if "\0" not in (self.session_key or ""):  # a cookie may hold anything
             with connection.cursor() as cursor:
-                cursor.execute(SESSION, [self.session_key])
+                cursor.execute(SESSION, {"key": self.session_key, "roles": list(settings.TOTP_REQUIRED_FOR)})
                 row = cursor.fetchone()
                 if row and row[1]:
                     cursor.execute(USED, [self.session_key])
         if row is None:
             self._session_key = None
             return {}
-        self.account = row[2:]
+        self.second_step_is_required, self.account = row[2], row[3:]
         return self.decode(row[0])
 
 
