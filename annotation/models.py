@@ -19,6 +19,8 @@ from annotation.corpora.models import (
     Subtitle,
     TextVector,
     Video,
+    VideoPart,
+    VideoUpload,
 )
 from annotation.pools.models import PoolAnswer, PoolEntry, Pooling, PoolSource
 from annotation.queries.models import Candidate, NamedQuerySet, Query
@@ -51,4 +53,6 @@ __all__ = [
     "TextVector",
     "TrainSet",
     "Video",
+    "VideoPart",
+    "VideoUpload",
 ]

@@ -12,6 +12,8 @@ urlpatterns = [
     path("import/", corpora_views.import_new, name="import-new"),
     *corpora_views.import_urls,
     path("<uuid:project_uuid>/", corpora_views.corpus, name="corpus"),
+    path("<uuid:project_uuid>/uploads/", corpora_views.uploads_begin, name="uploads"),
+    path("uploads/<uuid:upload_uuid>/", corpora_views.upload, name="upload"),
     path("<uuid:project_uuid>/captions/", views.captions, name="captions"),
     path("<uuid:project_uuid>/captions/rewrite/", views.start, name="captions-rewrite"),
     path("<uuid:project_uuid>/captions/decide/", views.decide, name="caption-decide"),

@@ -128,7 +128,7 @@ class BufferedWorker(Worker):  # type: ignore[misc]
             cleanup_interval=SILENT_S // 4,
             inbuf_overflow=BUFFERED_BYTES,
             max_request_header_size=HEADER_BYTES,
-            max_request_body_size=int(max(settings.IMPORT_MAX_MB, settings.RUN_MAX_MB) * SPARE * 2**20),
+            max_request_body_size=int(max(_largest_bodies()) * SPARE),
             clear_untrusted_proxy_headers=False,  # TRUSTED_PROXIES says whom to believe
             asyncore_use_poll=True,
             ident="",
@@ -158,6 +158,10 @@ class BufferedWorker(Worker):  # type: ignore[misc]
     def _log_access(self, task: BufferedTask) -> None:
         took = timedelta(seconds=time.time() - task.start_time)
         self.log.access(Answered(task), task.request, task.get_environment(), took)
+
+
+def _largest_bodies() -> tuple[int, ...]:
+    return settings.IMPORT_MAX_MB * 2**20, settings.RUN_MAX_MB * 2**20, settings.VIDEO_PIECE_BYTES
 
 
 def _at_work(channel: Any) -> bool:

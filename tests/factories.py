@@ -7,6 +7,7 @@ from typing import Any
 
 import factory
 from django.db import connection, transaction
+from django.utils import timezone
 from factory.django import DjangoModelFactory, FileField
 
 from accounts.models import Membership, Project, User
@@ -23,6 +24,7 @@ from annotation.models import (
     PoolSource,
     Query,
     Video,
+    VideoUpload,
 )
 from annotation.pools.rules import BATCH_SIZE
 from judging.models import (
@@ -155,6 +157,22 @@ class ProjectFactory(Numbered):
     @classmethod
     def _create(cls, model_class: type[Project], *args: Any, **kwargs: Any) -> Project:
         return project_over(**kwargs)
+
+
+class VideoUploadFactory(Numbered):
+    """Of 100 bytes, none of which is here."""
+
+    class Meta:
+        model = VideoUpload
+
+    project = factory.SubFactory(ProjectFactory)
+    corpus = factory.LazyAttribute(lambda row: row.project.dataset.corpus)
+    owner = factory.SubFactory(UserFactory)
+    name = factory.Sequence("upload {}".format)
+    suffix = ".mp4"
+    size = 100
+    moved_at = factory.LazyFunction(timezone.now)
+    expires_at = factory.LazyFunction(lambda: timezone.now() + timedelta(hours=24))
 
 
 class MembershipFactory(Numbered):

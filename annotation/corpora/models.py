@@ -68,6 +68,7 @@ class Video(models.Model):
     corpus = models.ForeignKey(Corpus, models.PROTECT, related_name="videos")
     name = models.CharField(max_length=200)
     duration_s = models.FloatField()
+    fps = models.FloatField(null=True, help_text="Frames a second, as the file says; empty where nobody has read it.")
     index = models.PositiveIntegerField(help_text="The number that run files may use for this video.")
     index_is_given = models.BooleanField(default=True, help_text="Whether the source files give the index.")
     source_split = models.CharField(max_length=40, blank=True)
@@ -78,10 +79,93 @@ class Video(models.Model):
             models.UniqueConstraint(fields=["corpus", "name"], name="video_name_once_per_corpus"),
             models.UniqueConstraint(fields=["corpus", "index"], name="video_index_once_per_corpus"),
             models.CheckConstraint(condition=Q(duration_s__gt=0), name="video_lasts"),
+            models.CheckConstraint(condition=Q(fps__isnull=True) | Q(fps__gt=0), name="video_has_frames"),
         ]
 
     def __str__(self) -> str:
         return self.name
+
+
+def part_path(part: "VideoPart", filename: str) -> str:
+    return f"video_parts/{uuid4().hex}"
+
+
+class VideoUpload(models.Model):
+    """A video file on its way from a browser, and for a day after that what became of it."""
+
+    class State(models.TextChoices):
+        RECEIVING = "receiving"
+        READING = "reading"  # all of it is here; a task looks into it
+        DONE = "done"
+        FAILED = "failed"  # see error
+
+    UNFINISHED = (State.RECEIVING, State.READING)
+
+    uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
+    project = models.ForeignKey("accounts.Project", models.PROTECT, related_name="video_uploads")
+    corpus = models.ForeignKey(Corpus, models.PROTECT, related_name="video_uploads")
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="video_uploads")
+    name = models.CharField(max_length=200, help_text="Of the video: the file's without its ending.")
+    suffix = models.CharField(max_length=10)
+    modified_ms = models.BigIntegerField(default=0, help_text="When the file last changed, by the browser's computer.")
+    size = models.PositiveBigIntegerField()
+    offset = models.PositiveBigIntegerField(default=0, help_text="How many bytes are here.")
+    state = models.CharField(max_length=10, choices=State, default=State.RECEIVING)
+    error = models.TextField(blank=True)
+    video = models.ForeignKey(Video, models.PROTECT, null=True, related_name="uploads")
+    subtitles = models.PositiveIntegerField(default=0, help_text="Lines of speech that came with the file.")
+    created_at = models.DateTimeField(auto_now_add=True)
+    moved_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=Q(size__gt=0), name="video_upload_is_not_empty"),
+            models.CheckConstraint(
+                condition=Q(state__in=["receiving", "reading", "done", "failed"]), name="video_upload_state_is_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(state="receiving", offset__lt=F("size")) | (~Q(state="receiving") & Q(offset=F("size"))),
+                name="video_upload_is_read_when_whole",
+            ),
+            models.CheckConstraint(condition=~Q(state="failed") | ~Q(error=""), name="video_upload_failed_says_why"),
+            models.CheckConstraint(
+                condition=~Q(state="done") | Q(video__isnull=False), name="video_upload_done_has_its_video"
+            ),
+            models.UniqueConstraint(
+                fields=["corpus", "name"],
+                condition=Q(state__in=["receiving", "reading"]),
+                name="video_upload_unfinished_once_per_name",
+            ),
+        ]
+        indexes = [models.Index(fields=["expires_at"], name="video_upload_by_end")]
+
+    def __str__(self) -> str:
+        return self.file_name
+
+    @property
+    def file_name(self) -> str:
+        return f"{self.name}{self.suffix}"
+
+    @property
+    def percent(self) -> int:
+        return 100 * self.offset // self.size
+
+
+class VideoPart(models.Model):
+    """One piece of an upload, a file of its own: any host takes the next one."""
+
+    upload = models.ForeignKey(VideoUpload, models.CASCADE, related_name="parts")
+    start = models.PositiveBigIntegerField(help_text="Its first byte within the video file.")
+    size = models.PositiveIntegerField()
+    file = models.FileField(upload_to=part_path, max_length=255)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["upload", "start"], name="video_part_once_per_upload_and_start"),
+            models.CheckConstraint(condition=Q(size__gt=0), name="video_part_is_not_empty"),
+            models.CheckConstraint(condition=~Q(file=""), name="video_part_has_its_file"),
+        ]
 
 
 class Subtitle(models.Model):

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 from django.db.models import Count, Model, Q, QuerySet
 
 from accounts.models import Membership, Project, User
-from annotation.models import Caption, Corpus, CorpusImport, Description, Moment, Subtitle, Video
+from annotation.models import Caption, Corpus, CorpusImport, Description, Moment, Subtitle, Video, VideoUpload
 from annotation.queries.selectors import queries_to_judge, queries_to_train_on
 
 CAPTIONS = "annotation:captions"
@@ -45,6 +45,11 @@ def corpora_of(user: User) -> list[dict[str, Any]]:
         for corpus_id, n in rows.annotate(n=Count("pk")).order_by():
             summaries[corpus_id][name] = n
     return list(summaries.values())
+
+
+def uploads_of(corpus: Corpus) -> list[VideoUpload]:
+    """Return what is on its way into the corpus, what failed, and what became a video within a day; oldest first."""
+    return list(corpus.video_uploads.select_related("video").order_by("pk"))
 
 
 def corpus_is_seen(corpus_id: int) -> bool:

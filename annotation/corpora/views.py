@@ -1,22 +1,38 @@
-"""Pages of a project's corpus, and of imports: the corpora within reach, uploading a file, its check, its report."""
+"""Pages of a project's corpus, and of imports: the corpora within reach, uploading a file, its check, its report.
 
-from functools import partial
+And the uploads of videos, which scripts speak tus 1.0.0 with: https://tus.io/protocols/resumable-upload.
+"""
+
+import binascii
+from base64 import b64decode
+from collections.abc import Callable
+from functools import partial, wraps
 from typing import Any, cast
 
 from django import forms
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.db.models import Count, Q
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.http import http_date
 
-from accounts.access import STAFF, MemberRequest, project_page, staff_page
+from accounts.access import STAFF, MemberRequest, project_page, row_page, staff_page
 from accounts.models import Project, User
 from accounts.uploads import IMPORTS_SHOWN, receives_file, save_form, upload_urls
 from annotation.corpora.importers import FORMATS, form_of
-from annotation.corpora.selectors import corpora_of, corpora_within_reach, next_step, projects_run_by
-from annotation.corpora.services import imports
-from annotation.models import CorpusImport, Moment
+from annotation.corpora.selectors import (
+    corpora_of,
+    corpora_within_reach,
+    next_step,
+    projects_run_by,
+    uploads_of,
+)
+from annotation.corpora.services import imports, video_uploads
+from annotation.corpora.services.videos import VIDEO_SUFFIXES
+from annotation.models import CorpusImport, Moment, VideoUpload
+from core.exceptions import MomentJudgeError
 from core.lists import page_of
 from core.uploads import NameField, UploadField, first_warnings
 
@@ -63,13 +79,121 @@ def corpus(request: MemberRequest, project: Project) -> HttpResponse:
     ).order_by("name")
     moments = Moment.objects.filter(video__corpus=project.dataset.corpus_id)
     failures = moments.filter(preview_state=state.FAILED).select_related("video").order_by("video__name", "start_s")
+    uploads = uploads_of(project.dataset.corpus)
     context = {
         "page": page_of(request, videos, PER_PAGE),
         "failures": failures[:PER_PAGE],
         "counts": dict(moments.values_list("preview_state").annotate(n=Count("pk")).order_by()),
         "step": next_step(project),
+        "uploads": uploads,
+        "is_reading": any(row.state == VideoUpload.State.READING for row in uploads),
+        "suffixes": ",".join(VIDEO_SUFFIXES),
+        "most_mb": settings.VIDEO_MAX_MB,
+        "piece_bytes": settings.VIDEO_PIECE_BYTES,
     }
     return render(request, "annotation/corpora/corpus.html", context)
+
+
+TUS_VERSION = "1.0.0"
+TUS = {
+    "Tus-Resumable": TUS_VERSION,
+    "Tus-Version": TUS_VERSION,
+    "Tus-Extension": "creation,expiration,termination",
+}
+PIECES = "application/offset+octet-stream"
+LONGEST_NUMBER = 18  # digits of a size or offset, which the database holds
+
+
+class BadRequest(MomentJudgeError):
+    """A header of the protocol is missing, or says nothing that can be understood."""
+
+    status, code = 400, "bad_request"
+
+
+def speaks_tus(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Make a view answer scripts, with refusals as JSON. A GET, as after a log-in, goes to the page."""
+
+    @wraps(view)
+    def page(request: HttpRequest, row: Any) -> HttpResponse:
+        if request.method == "GET":
+            return redirect("annotation:corpus", getattr(row, "project", row).uuid)
+        response: HttpResponse
+        if request.method == "OPTIONS":
+            response = HttpResponse(status=204)
+        elif request.headers.get("Tus-Resumable", TUS_VERSION) != TUS_VERSION:
+            response = _refusal(412, "version", f"This site speaks tus {TUS_VERSION}.")
+        else:
+            try:
+                response = view(request, row)
+            except MomentJudgeError as error:
+                response = _refusal(error.status, error.code, str(error))
+        for name, value in {**TUS, "Tus-Max-Size": str(settings.VIDEO_MAX_MB * 2**20)}.items():
+            response[name] = value
+        return response
+
+    return page
+
+
+def _refusal(status: int, code: str, message: str) -> JsonResponse:
+    return JsonResponse({"code": code, "message": message}, status=status)
+
+
+def _number(request: HttpRequest, header: str) -> int:
+    digits = request.headers.get(header, "")
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= LONGEST_NUMBER):
+        raise BadRequest(f"The header {header} is not a number of bytes.")
+    return int(digits)
+
+
+def _metadata(request: HttpRequest) -> dict[str, str]:
+    """Names and values of the header Upload-Metadata; a name may stand alone."""
+    pairs = [part.split() for part in request.headers.get("Upload-Metadata", "").split(",")]
+    try:
+        return {name: b64decode("".join(value), validate=True).decode() for name, *value in pairs}
+    except (binascii.Error, ValueError) as error:
+        raise BadRequest("The header Upload-Metadata does not hold pairs of a name and a value in base64.") from error
+
+
+@project_page(STAFF)
+@speaks_tus
+def uploads_begin(request: MemberRequest, project: Project) -> HttpResponse:
+    """Begin the upload of one video; the answer says where its bytes go."""
+    if request.method != "POST":
+        return _refusal(405, "method", "An upload begins with a POST.")
+    about = _metadata(request)
+    modified = about.get("modified", "")
+    row = video_uploads.video_upload_create(
+        project=project,
+        actor=request.user,
+        file_name=about.get("filename", ""),
+        size=_number(request, "Upload-Length"),
+        modified_ms=int(modified) if modified.isdecimal() and len(modified) <= LONGEST_NUMBER else 0,
+    )
+    return HttpResponse(status=201, headers={"Location": reverse("annotation:upload", args=[row.uuid]), **_state(row)})
+
+
+@row_page(VideoUpload.objects.select_related("project"), STAFF)
+@speaks_tus
+def upload(request: MemberRequest, row: VideoUpload) -> HttpResponse:
+    """Say how much of an upload is here (HEAD), take its next piece (PATCH), or discard it (DELETE)."""
+    if request.method == "HEAD":
+        if row.state == VideoUpload.State.FAILED:
+            return _refusal(410, "upload_failed", row.error)
+        about = {"Upload-Length": str(row.size), "Cache-Control": "no-store"}
+        return HttpResponse(status=200, headers={**about, **_state(row)})
+    if request.method == "PATCH":
+        if request.content_type != PIECES:
+            return _refusal(415, "type", f"A piece has the type {PIECES}.")
+        row = video_uploads.video_part_add(upload=row, offset=_number(request, "Upload-Offset"), read=request.read)
+        return HttpResponse(status=204, headers=_state(row))
+    if request.method == "DELETE":
+        video_uploads.video_upload_discard(upload=row)
+        return HttpResponse(status=204)
+    return _refusal(405, "method", "An upload takes HEAD, PATCH and DELETE.")
+
+
+def _state(row: VideoUpload) -> dict[str, str]:
+    return {"Upload-Offset": str(row.offset), "Upload-Expires": http_date(row.expires_at.timestamp())}
 
 
 @staff_page

@@ -6,6 +6,7 @@ Times are counted in ticks.
 import logging
 import math
 import os
+import re
 import select
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
@@ -111,6 +112,9 @@ MAX_HEIGHT = 480  # lines of a preview
 
 # Containers only: a playlist posing as a video could make ffmpeg open other files or addresses.
 INPUT_LIMITS = {"format_whitelist": "mov,matroska,avi,mpegts,mpeg,flv,ogg,asf", "protocol_whitelist": "file"}
+TEXT_CODECS = {"ass", "mov_text", "srt", "ssa", "subrip", "text", "webvtt"}  # of subtitles
+CLOCK = re.compile(r"(\d+):(\d+):(\d+(?:\.\d+)?)")
+SUBTITLE_BYTES = 32 << 20  # of a file's subtitles; more is no speech
 
 
 class VideoUnreadable(MomentJudgeError):
@@ -119,13 +123,18 @@ class VideoUnreadable(MomentJudgeError):
 
 @dataclass(frozen=True)
 class Source:
-    """One readable video: where it lies, which of its streams is the picture, its length, the size of its previews."""
+    """One readable video: where it lies, which of its streams is the picture, its length, the size of its previews.
+
+    ``fps`` is None where the file does not say it, ``subtitles`` where no stream of it holds speech as text.
+    """
 
     path: Path
     stream: int
     duration_s: float
     width: int
     height: int
+    fps: float | None = None
+    subtitles: int | None = None
 
 
 def open_source(path: Path) -> Source:
@@ -157,13 +166,29 @@ def _inspect(path: Path, container: Any) -> Source:
         width, height = height, width
     lines = max(2, min(MAX_HEIGHT, height) // 2 * 2)  # even, as is the width; never larger than the video, aspect kept
     across = min(width // 2, round(width * lines / height / 2)) * 2
-    return Source(path, stream.index, _duration_s(container, stream), max(2, across), lines)
+    rate = stream.average_rate or stream.guessed_rate
+    fps = float(rate) if rate else None
+    duration_s = _duration_s(container, stream)
+    return Source(path, stream.index, duration_s, max(2, across), lines, fps, _subtitle_stream(container))
+
+
+def _subtitle_stream(container: Any) -> int | None:
+    """The stream of subtitles that players show by themselves, or else the first; pictures of text do not count."""
+    streams = [stream for stream in container.streams.subtitles if stream.name in TEXT_CODECS]
+    shown_first = sorted(streams, key=lambda stream: not stream.disposition & stream.disposition.default)
+    return shown_first[0].index if shown_first else None
 
 
 def _duration_s(container: Any, stream: Any) -> float:
-    """The length of the picture in seconds: as stated, or else (a recording never closed) by its last packet."""
+    """The length of the picture in seconds: as stated, or else (a recording never closed) by its last packet.
+
+    Matroska states that of its longest stream, which may be the subtitles, and that of each stream as text.
+    """
     if stream.duration is not None:
         return float(stream.duration * stream.time_base)
+    if match := CLOCK.fullmatch(stream.metadata.get("DURATION", "")):
+        hours, minutes, seconds = map(float, match.groups())
+        return 3600 * hours + 60 * minutes + seconds
     if container.duration is not None:
         return float(container.duration / MICROSECONDS)
     ends = (p.pts + (p.duration or 0) for p in container.demux(stream) if p.pts is not None)
@@ -227,6 +252,20 @@ def frames_command(source: Source, group: list[Cut], count: int, mp4_paths: Sequ
         for number, (segment, mp4_path) in enumerate(zip(group, mp4_paths, strict=False), start=1)
     ]
     return _command(frames, *parts)
+
+
+def subtitles_of(source: Source) -> str:
+    """The subtitles of the video as the text of an .srt file; empty where it has none."""
+    if source.subtitles is None:
+        return ""
+    stream = ffmpeg.input(url(source.path), **INPUT_LIMITS)[str(source.subtitles)]
+    text = bytearray()
+    with running(_command(stream.output("pipe:", format="srt"))) as call:
+        for chunk in read_chunks(call):
+            text += chunk
+            if len(text) > SUBTITLE_BYTES:
+                break
+    return text.decode("utf-8", "replace")
 
 
 def _wanted(source: Source, spans: list[range]) -> Any:

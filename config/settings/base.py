@@ -341,6 +341,11 @@ SPECTACULAR_SETTINGS = {
 IMPORT_MAX_MB = env_int("IMPORT_MAX_MB", 200)
 IMPORT_MAX_UNPACKED_MB = env_int("IMPORT_MAX_UNPACKED_MB", 2000)
 
+# Videos uploaded by browsers, in pieces that docker/nginx lets through
+VIDEO_MAX_MB = env_int("VIDEO_MAX_MB", 4000)
+VIDEO_UPLOAD_QUOTA_MB = env_int("VIDEO_UPLOAD_QUOTA_MB", 20_000)  # of a corpus: of all its unfinished uploads
+VIDEO_PIECE_BYTES = 8 * 2**20
+
 # How much work one upload may be, of imports and of runs: its size alone does not say it
 UPLOAD_MAX_LINES = env_int("UPLOAD_MAX_LINES", 10_000_000)
 UPLOAD_MAX_RATIO = env_int("UPLOAD_MAX_RATIO", 200)  # of the unpacked size to the packed one

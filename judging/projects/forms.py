@@ -12,6 +12,7 @@ from annotation.models import Corpus, NamedQuerySet
 from annotation.similarity.registry import lacking, offered
 from core.forms import SubmitForm
 from core.texts import LONGEST_NAME
+from core.uploads import NameField
 
 
 class SelectAvailable(forms.Select):
@@ -69,6 +70,12 @@ class QuerySetChangeForm(SubmitForm):
     )
     pause = forms.ChoiceField(choices=[("pause", "pause"), ("resume", "resume")], required=False)
     pilot = forms.ChoiceField(choices=[("yes", "yes"), ("no", "no")], required=False)
+
+
+class CollectionForm(forms.Form):
+    """The name of a project and of its new corpus."""
+
+    name = NameField(max_length=LONGEST_NAME, error_messages={"required": "Name the collection."})
 
 
 class ProjectForm(forms.Form):

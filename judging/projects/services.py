@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 
 from accounts.models import Membership, Project, User
 from accounts.services.members import member_add
-from annotation.corpora.services.corpora import project_over, rows_create, similarity_set
+from annotation.corpora.services.corpora import corpus_create, project_over, rows_create, similarity_set
 from annotation.models import Corpus, NamedQuerySet, Query
 from annotation.pools.services.candidates import candidates_clear, candidates_rank, similarity_choose, similarity_of
 from annotation.queries import services
@@ -82,6 +82,20 @@ def project_create(
     if sizes is None:
         return project, {}
     return project, queries_draw(project=project, sizes=sizes, seed=seed, actor=actor)
+
+
+@transaction.atomic
+def collection_create(*, name: str, actor: User) -> Project:
+    """Return a new project over a new corpus, both of this name and without videos; ``actor`` leads it.
+
+    Raises:
+        NotPossible: there is a corpus of this name, or no project can have it.
+    """
+    corpus = corpus_create(name=name, actor=actor)
+    project, _ = project_create(
+        name=project_name_free(base_name=corpus.name), corpus=corpus, leads=[actor], actor=actor
+    )
+    return project
 
 
 def project_name_free(*, base_name: str) -> str:

@@ -3,6 +3,7 @@ from django.urls import path
 from judging.projects import views
 
 urlpatterns = [
+    path("projects/new/", views.collection_new, name="collection-new"),
     path("projects/new/<uuid:corpus_uuid>/", views.project_new, name="project-new"),
     path("overview/<uuid:project_uuid>/", views.overview, name="overview"),
     path("queries/<uuid:project_uuid>/", views.queries, name="queries"),

@@ -33,8 +33,8 @@ from judging.projects import overview as projects_overview
 from judging.projects import selectors, services
 from judging.projects.charts import day_chart
 from judging.projects.checklist import checklist_of
-from judging.projects.forms import ProjectForm, QuerySetChangeForm, QuerySetForm, SimilarityForm
-from judging.projects.services import project_create, project_name_free
+from judging.projects.forms import CollectionForm, ProjectForm, QuerySetChangeForm, QuerySetForm, SimilarityForm
+from judging.projects.services import collection_create, project_create, project_name_free
 from judging.review.selectors import job_failed, job_running, queries_unfrozen, review_may_be_undone
 from judging.review.views import cases_of, shared
 from judging.studies.selectors import contributions
@@ -155,6 +155,26 @@ def project_new(request: HttpRequest, corpus_uuid: UUID) -> HttpResponse:
         form.add_error("name", str(error))
         return render(request, PAGE, context, status=409)
     messages.success(request, f"{project.name} is made, and you are its lead and admin.")
+    return redirect("annotation:corpus", project.uuid)
+
+
+COLLECTION_PAGE = "judging/projects/collection_new.html"
+
+
+@staff_page
+def collection_new(request: HttpRequest) -> HttpResponse:
+    """The form for a new corpus, to begin with its videos; whoever sends it leads the project over it."""
+    form = CollectionForm(request.POST if request.method == "POST" else None)
+    if request.method != "POST":
+        return render(request, COLLECTION_PAGE, {"form": form})
+    if not form.is_valid():
+        return render(request, COLLECTION_PAGE, {"form": form}, status=422)
+    try:
+        project = collection_create(name=form.cleaned_data["name"], actor=cast(User, request.user))
+    except NotPossible as error:
+        form.add_error("name", str(error))
+        return render(request, COLLECTION_PAGE, {"form": form}, status=409)
+    messages.success(request, f"{project.name} is made, and you lead it. Add its videos here.")
     return redirect("annotation:corpus", project.uuid)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,8 @@ from annotation.captions.services.captions import caption_accept
 from annotation.captions.services.rewriting import caption_redo, failure_of, rewriting_start
 from annotation.corpora.services import imports
 from annotation.corpora.services.imports import corpus_import_create, corpus_import_work
-from annotation.models import Caption, Moment, Rewriting
+from annotation.corpora.services.video_uploads import video_part_add
+from annotation.models import Caption, Moment, Rewriting, VideoUpload
 from annotation.pools.services.poolings import Draw, Scope, pooling_discard
 from annotation.statistics.services import statistics_request
 from annotation.train_sets.services import train_set_discard, train_set_start
@@ -51,6 +53,7 @@ from tests.factories import (
     QueryFactory,
     UserFactory,
     VideoFactory,
+    VideoUploadFactory,
     lead,
 )
 from tests.judging.covering import Covering
@@ -131,6 +134,12 @@ def uploaded_corpus(ground: Ground) -> TaskScenario:
         imports.IMPORTS.discard(row=row, actor=ground.lead)
 
     return TaskScenario((row.pk,), over=discard)
+
+
+def uploaded_video(ground: Ground) -> TaskScenario:
+    row = VideoUploadFactory(project=ground.project, owner=ground.lead, size=len(ground.clip))
+    video_part_add(upload=row, offset=0, read=BytesIO(ground.clip).read)
+    return TaskScenario((row.pk,), over=failed(VideoUpload.objects.filter(pk=row.pk)))
 
 
 def forgetful(ground: Ground) -> TaskScenario:
@@ -407,6 +416,7 @@ TASK_SCENARIOS: dict[str, Callable[[Ground], TaskScenario]] = {
     "core.tasks.sweep": nothing,
     "annotation.tasks.previews_sweep": nothing,
     "annotation.tasks.corpus_import_work": uploaded_corpus,
+    "annotation.tasks.video_upload_read": uploaded_video,
     "accounts.tasks.sessions_sweep": nothing,
     "accounts.tasks.password_link_mail": forgetful,
     "accounts.tasks.email_changed_mail": moved,

@@ -86,14 +86,15 @@ Item = Record | BadLine
 class Given:
     """Input of a reader beside the file's text.
 
-    ``durations`` are the known videos; where there are none, the file's own lengths count. With ``clip`` a window may
-    end any time after its video and is cut; without, only what rounding explains. ``stem`` is the file's name without
-    its suffix.
+    ``corpus_videos`` are those that the corpus has: their lengths are not asked again. ``durations`` is a table of
+    the others; where there is none, the file's own lengths count. With ``clip`` a window may end any time after its
+    video and is cut; without, only what rounding explains. ``stem`` is the file's name without its suffix.
     """
 
     durations: Durations = field(default_factory=dict)
     clip: bool = False
     stem: str = ""
+    corpus_videos: Durations = field(default_factory=dict)
 
 
 # Reads a file of one form; the file's faults become bad lines, and nothing is raised for them.

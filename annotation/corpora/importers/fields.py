@@ -26,6 +26,7 @@ LARGEST_ID = 2**63 - 1  # what the database holds
 LONGEST_TEXT = 5000
 LONGEST_NAME = 200
 LONGEST_LINE = 1_000_000
+UPLOAD, LENGTHS = "upload it first (Corpus, Add videos)", "or add a column duration or a table of video lengths"
 T = TypeVar("T")
 Window = tuple[float, float, bool]  # start and end in seconds, and whether it ended after its video
 
@@ -165,8 +166,8 @@ def described(
 class Source:
     """Reads what one file may say: its videos, their windows, and its numbers.
 
-    Its videos are those of the given table, or else those whose length it says itself. Either all its items have a
-    number, or none.
+    Its videos are those of the corpus and of the table of lengths; without a table, also those whose length it says
+    itself. Either all its items have a number, or none.
     """
 
     def __init__(self, options: Given, name_field: str = "video", number_field: str = "id") -> None:
@@ -179,14 +180,16 @@ class Source:
         """Return name and length of a video, and its record where the file had not said its length before."""
         if not isinstance(name, str):
             raise Refused(f"{self.name_field} is not a text")
+        if (video := self.options.corpus_videos.get(stripped := name.strip())) is not None:
+            return stripped, video[0], None
         if known := self.options.durations:
             if name not in known:
-                raise Refused(f"unknown video {shown(name)}")
+                raise Refused(f"unknown video {shown(name)}; {UPLOAD}")
             return name, known[name][0], None
         name = text(name, self.name_field, LONGEST_NAME)
         if duration is None:
             if name not in self.lengths:
-                raise Refused(f"the length of video {shown(name)} is not known")
+                raise Refused(f"the length of video {shown(name)} is not known; {UPLOAD}, {LENGTHS}")
             return name, self.lengths[name], None
         length = seconds(duration)
         if length is None or length <= 0:

@@ -91,9 +91,7 @@ def _read_lines(parts: Iterable[str], options: Given) -> Iterator[Item]:
 
 
 def _in_seconds(entry: dict[str, Any]) -> tuple[object, float]:
-    if "duration" not in entry:
-        raise Refused("missing duration")
-    return entry["duration"], 1.0
+    return entry.get("duration"), 1.0
 
 
 def _in_frames(entry: dict[str, Any]) -> tuple[object, float]:

@@ -7,8 +7,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from django.core.files import File
-from django.core.files.storage import default_storage
 from django.db import transaction
 from django.db.models import Max, Model
 
@@ -24,12 +22,10 @@ from annotation.corpora.importers.base import (
     SubtitleRecord,
     VideoRecord,
 )
-from annotation.corpora.models import video_path
+from annotation.corpora.services.videos import video_files_add
 from annotation.models import Caption, CastMember, Corpus, Description, Moment, ProjectCorpus, Query, Subtitle, Video
 from core.audit import audit_record
 from core.exceptions import NotPossible
-from core.media_files import files_delete
-from core.messages import send_on_commit
 from core.texts import checked_name
 from core.uploads import LineWarning, OnWarning
 
@@ -104,12 +100,27 @@ def similarity_set(*, project: Project, similarity: str) -> None:
     ProjectCorpus.objects.filter(pk=project.pk).update(similarity=similarity)
 
 
+@transaction.atomic
+def corpus_create(*, name: str, actor: User | None) -> Corpus:
+    """Return a new corpus without videos. Raises NotPossible where the name is taken."""
+    corpus, is_new = Corpus.objects.get_or_create(name=checked_name(name))
+    if not is_new:
+        raise NotPossible(f"There is a corpus named {name.strip()!r} already. Choose another name.")
+    audit_record(project=None, actor=actor, action="corpus.create", subject=corpus.uuid, corpus=corpus.name)
+    return corpus
+
+
+def corpus_lengths(*, corpus_name: str) -> dict[str, tuple[float, int]]:
+    """Return name, length and index of the videos of a corpus; none where there is no such corpus."""
+    videos = Video.objects.filter(corpus__name=corpus_name.strip())
+    return {name: (length, index) for name, length, index in videos.values_list("name", "duration_s", "index")}
+
+
 def corpus_durations(*, corpus_name: str) -> dict[str, tuple[float, int]]:
-    """Name, length and index of a corpus's videos. Raises NotPossible where there is no such corpus."""
-    corpus = Corpus.objects.filter(name=corpus_name.strip()).first()
-    if corpus is None:
-        raise NotPossible(f"There is no corpus {corpus_name!r}; import its moments first.")
-    return {name: (length, index) for name, length, index in corpus.videos.values_list("name", "duration_s", "index")}
+    """Return what ``corpus_lengths`` does. Raises NotPossible where there is no such corpus."""
+    if not Corpus.objects.filter(name=corpus_name.strip()).exists():
+        raise NotPossible(f"There is no corpus {corpus_name!r}; upload its videos or import its moments first.")
+    return corpus_lengths(corpus_name=corpus_name)
 
 
 def corpus_import(
@@ -304,51 +315,6 @@ class _Intake:
         ]
         Subtitle.objects.bulk_create(fresh, batch_size=ROWS)
         return len(fresh)
-
-
-VIDEO_SUFFIXES = (".mp4", ".webm", ".mkv", ".avi", ".mov", ".m4v")
-NOT_FOUND = "The folder of videos holds no file of this name."
-AT_ONCE = 1000
-Preview = Moment.Preview
-
-
-def video_files_add(*, videos: Mapping[str, Video], folder: Path) -> int:
-    """Store the file of each video the corpus lacks and wake its cutting; moments of videos not found say so.
-
-    Each file is committed by itself. A repeat, after an end however sudden, stores only what is not there.
-    """
-    files = [path for path in sorted(folder.iterdir()) if path.suffix.lower() in VIDEO_SUFFIXES]
-    paths_by_name = {path.stem: path for path in files} | {path.name: path for path in files}
-    corpora = {video.corpus_id for video in videos.values()}
-    failures = Moment.objects.filter(video__corpus__in=corpora, preview_state=Preview.FAILED)
-    failed = set(failures.values_list("video_id", flat=True))  # another file may replace theirs
-    added = 0
-    for name, video in videos.items():
-        path = paths_by_name.get(name)
-        if path and (not video.file or (video.pk in failed and path.stat().st_size != video.file.size)):
-            added += _file_add(video, path)
-    missing = [video.pk for name, video in videos.items() if name not in paths_by_name and not video.file]
-    for first in range(0, len(missing), AT_ONCE):
-        waiting = Moment.objects.filter(video__in=missing[first : first + AT_ONCE], preview_state=Preview.MISSING)
-        waiting.update(preview_state=Preview.FAILED, preview_error=NOT_FOUND)
-    if added:
-        send_on_commit("annotation.tasks.previews_sweep")
-    return added
-
-
-def _file_add(video: Video, path: Path) -> bool:
-    """Store this file as the video's, unless somebody else has given it one meanwhile."""
-    replaced = str(video.file.name or "")
-    with path.open("rb") as source:
-        name = default_storage.save(video_path(video, path.name), File(source))
-    with transaction.atomic():
-        n_updated = Video.objects.filter(pk=video.pk, file=replaced).update(file=name)
-        if n_updated:
-            video.moments.filter(preview_state=Preview.FAILED).update(preview_state=Preview.MISSING, preview_error="")
-    files_delete(replaced if n_updated else name)
-    if n_updated:
-        video.file.name = name
-    return bool(n_updated)
 
 
 def members_of(corpus_id: int) -> tuple[Member, ...]:

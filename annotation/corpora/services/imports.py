@@ -15,7 +15,7 @@ from annotation.corpora.importers import FORMATS, form_of
 from annotation.corpora.importers.base import BadLine, Given, ImportFileError, Item, VideoRecord
 from annotation.corpora.importers.files import Budget, Limits, read_file
 from annotation.corpora.importers.tvr import durations_of
-from annotation.corpora.services.corpora import ImportReport, corpus_durations, corpus_import
+from annotation.corpora.services.corpora import ImportReport, corpus_durations, corpus_import, corpus_lengths
 from annotation.models import Corpus, CorpusImport
 from core.exceptions import NotPossible
 from core.jobs import durable
@@ -116,7 +116,7 @@ def _run(row: CorpusImport, preview: list[dict[str, Any]], warnings: IO[str], *,
     form = FORMATS[row.format]
     durations = corpus_durations(corpus_name=row.corpus_name) if form.holds == "subtitles" else _durations(row)
     with row.file.open("rb") as source, BytesProgress(row) as progress:
-        options = Given(durations, clip=row.clip)
+        options = Given(durations, clip=row.clip, corpus_videos=corpus_lengths(corpus_name=row.corpus_name))
         budget = Budget(upload_limits(), on_bytes=progress.add)
         items = read_file(form, source, row.file_name, options, budget=budget)
         return corpus_import(

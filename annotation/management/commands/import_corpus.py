@@ -11,7 +11,7 @@ from annotation.corpora.importers import FORMATS, form_of
 from annotation.corpora.importers.base import Given
 from annotation.corpora.importers.files import read_path
 from annotation.corpora.importers.tvr import read_durations
-from annotation.corpora.services.corpora import ImportReport, corpus_durations, corpus_import
+from annotation.corpora.services.corpora import ImportReport, corpus_durations, corpus_import, corpus_lengths
 from core.uploads import OnWarning, warnings_writer
 
 LINES_SHOWN = 50
@@ -65,10 +65,11 @@ class Command(MomentJudgeCommand):
             durations = corpus_durations(corpus_name=corpus_name)
         else:
             durations = read_durations(options["durations"]) if options["durations"] else {}
+        videos = corpus_lengths(corpus_name=corpus_name)
         return corpus_import(
             corpus_name=corpus_name,
             source_split=options["source_split"],
-            records=read_path(form, options["file"], Given(durations, clip=options["clip"])),
+            records=read_path(form, options["file"], Given(durations, clip=options["clip"], corpus_videos=videos)),
             durations=durations,
             videos=options["videos"],
             skip_bad=options["skip_bad"],

@@ -29,7 +29,7 @@ def page(client: Client, project: Project, query: str = "") -> str:
 
 
 def test_counts_by_video(client: Client, project: Project) -> None:
-    video = VideoFactory(corpus=project.dataset.corpus, index=8, duration_s=61.5)
+    video = VideoFactory(corpus=project.dataset.corpus, index=8, duration_s=61.5, fps=23.976)
     MomentFactory(video=video, start_s=1)
     MomentFactory(video=video, start_s=2, uncut=True)
     MomentFactory(video=video, start_s=3, preview_state="failed", preview_error="It is damaged.")
@@ -37,7 +37,7 @@ def test_counts_by_video(client: Client, project: Project) -> None:
     text = page(client, project)
     row = re.search(rf"<td>{video.name}</td>(.*?)</tr>", text)
     assert row is not None
-    assert re.findall(r"<td[^>]*>([^<]*)</td>", row[1]) == ["8", "61.50", "3", "1", "1", "–"]
+    assert re.findall(r"<td[^>]*>([^<]*)</td>", row[1]) == ["8", "61.50", "23.98", "3", "1", "1", "–"]
     assert f"{video.name} 3.00-4.25 s: It is damaged." in text
 
 

@@ -1,14 +1,17 @@
 """Files of many videos: what is ended in the middle goes on where it stopped, and stores nothing twice."""
 
+import io
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
+from django.core.management import CommandError, call_command
 
-from annotation.corpora.services import corpora
-from annotation.corpora.services.corpora import NOT_FOUND, video_files_add
+from annotation.corpora.models import video_path
+from annotation.corpora.services.videos import NOT_FOUND, video_files_add
 from annotation.models import Moment, Video
 from tests.factories import CorpusFactory, VideoFactory
 from tests.media import names_in
@@ -102,6 +105,42 @@ def test_only_a_video_that_failed_takes_another_file(tmp_path: Path) -> None:
 
 def test_names_of_files_are_drawn_at_random() -> None:
     video = VideoFactory()
-    names = {corpora.video_path(video, "Secret name.MP4") for _ in range(50)}
+    names = {video_path(video, "Secret name.MP4") for _ in range(50)}
     assert len(names) == 50
     assert all(name.startswith("videos/") and name.endswith(".mp4") and len(name) == 43 for name in names)
+
+
+class TestCommand:
+    def add(self, *args: object) -> dict[str, int]:
+        out = io.StringIO()
+        call_command("add_videos", *map(str, args), stdout=out)
+        return json.loads(out.getvalue().splitlines()[-1])  # type: ignore[no-any-return]
+
+    def test_files_and_folders_become_videos_and_their_moments_need_no_length(
+        self, tmp_path: Path, clip: bytes
+    ) -> None:
+        (tmp_path / "more").mkdir()
+        for name in ("a.mp4", "more/b.mp4", "more/notes.txt"):
+            (tmp_path / name).write_bytes(clip)
+        counts = self.add(tmp_path / "a.mp4", tmp_path / "more", "--corpus", "films")
+        assert counts == {"added": 2, "not_added": 0, "subtitles": 0}
+        rows = Video.objects.order_by("index").values_list("name", "index", "fps", "corpus__name")
+        assert list(rows) == [("a", 0, 6.0, "films"), ("b", 1, 6.0, "films")]
+        moments = tmp_path / "moments.csv"
+        moments.write_text("video,start,end,description\na,1,2,One.\nb,2,4.5,Two.\n")
+        call_command("import_corpus", "csv", moments, "--corpus", "films", stdout=io.StringIO())
+        assert list(Moment.objects.order_by("pk").values_list("video__name", "end_s")) == [("a", 2), ("b", 4)]
+
+    def test_what_is_refused_is_said_and_the_rest_is_added(self, tmp_path: Path, clip: bytes) -> None:
+        (tmp_path / "a.mp4").write_bytes(b"no film")
+        (tmp_path / "b.mp4").write_bytes(clip)
+        error = io.StringIO()
+        with pytest.raises(CommandError, match="1 files were not added") as info:
+            call_command("add_videos", str(tmp_path), "--corpus", "films", stdout=io.StringIO(), stderr=error)
+        assert info.value.returncode == 3
+        assert "a.mp4: The file is corrupt or not a video." in error.getvalue()
+        assert Video.objects.get().name == "b"
+        with pytest.raises(CommandError):
+            self.add(tmp_path / "b.mp4", "--corpus", "films")  # the corpus has it
+        with pytest.raises(CommandError, match="There is no file or folder"):
+            self.add(tmp_path / "c", "--corpus", "films")

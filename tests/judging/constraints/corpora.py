@@ -5,7 +5,7 @@ from functools import partial
 from django.db import connection
 
 from accounts.models import Project
-from annotation.models import Measure, Subtitle, TextStatistics, TextVector
+from annotation.models import Measure, Subtitle, TextStatistics, TextVector, VideoPart
 from core.models import AuditEvent, Job
 from tests.factories import (
     NOW,
@@ -15,6 +15,7 @@ from tests.factories import (
     MomentFactory,
     ProjectFactory,
     VideoFactory,
+    VideoUploadFactory,
 )
 from tests.judging.constraints.writes import More, Refused, Write, adding, again, change, deletion, maker
 
@@ -23,6 +24,7 @@ job = maker(Job, project=ProjectFactory, kind="k")
 measure = maker(Measure, name="bow", model="words", version="1", normalisation="clean")
 statistics = maker(TextStatistics, project=ProjectFactory)
 subtitle = maker(Subtitle, video=VideoFactory, start_s=1, end_s=2, text="x")
+part = maker(VideoPart, upload=VideoUploadFactory, start=0, size=1, file="video_parts/a")
 uncut = partial(MomentFactory, uncut=True)
 
 
@@ -48,6 +50,16 @@ REFUSED: Refused = {
     "video_name_once_per_corpus": again(VideoFactory, corpus=CorpusFactory, name="a"),
     "video_index_once_per_corpus": again(VideoFactory, corpus=CorpusFactory, index=3),
     "video_lasts": change(VideoFactory, duration_s=0),
+    "video_has_frames": change(VideoFactory, fps=0),
+    "video_upload_is_not_empty": change(VideoUploadFactory, size=0, state="failed", error="x"),
+    "video_upload_state_is_known": change(VideoUploadFactory, offset=100, state="lost"),
+    "video_upload_is_read_when_whole": change(VideoUploadFactory, state="reading"),
+    "video_upload_failed_says_why": change(VideoUploadFactory, offset=100, state="failed"),
+    "video_upload_done_has_its_video": change(VideoUploadFactory, offset=100, state="done"),
+    "video_upload_unfinished_once_per_name": again(VideoUploadFactory, project=ProjectFactory, name="a"),
+    "video_part_once_per_upload_and_start": again(part, upload=VideoUploadFactory),
+    "video_part_is_not_empty": change(part, size=0),
+    "video_part_has_its_file": change(part, file=""),
     "subtitle_starts_before_end": adding(subtitle, start_s=2),
     "moment_once_per_video_and_span": again(MomentFactory, video=VideoFactory, start_s=1, end_s=2),
     "moment_starts_before_it_ends": change(MomentFactory, start_s=5, end_s=5),
@@ -66,6 +78,10 @@ REFUSED: Refused = {
     "job_done_within_total": change(job, done=1),
 }
 MORE: More = {
+    "video_upload_is_read_when_whole": {
+        "what is whole is not received any more": change(VideoUploadFactory, offset=100),
+        "no more is here than the file has": change(VideoUploadFactory, offset=101),
+    },
     "moment_starts_before_it_ends": {"a moment does not start before its video": change(MomentFactory, start_s=-1)},
     "append-only": {
         "measures do not change": change(MeasureFactory, version="2"),

@@ -43,6 +43,35 @@ def test_whoever_makes_it_leads_and_administers_it(role: object) -> None:
     assert new_project.audit_events.get(action="project.create").actor == person
 
 
+@pytest.mark.parametrize("role", [lead, admin])
+def test_a_new_collection_is_an_empty_corpus_and_a_project_that_its_maker_leads(role: object) -> None:
+    person = role(ProjectFactory(name="Summer"))  # type: ignore[operator]
+    address = reverse("judging:collection-new")
+    browser = logged_in(person)
+    assert address in browser.get(reverse("annotation:corpora")).content.decode()
+    assert browser.get(address).status_code == 200
+    answer = browser.post(address, {"name": " Summer "}, follow=True)
+    project = Project.objects.get(name="Summer 2")  # the name of the project was taken
+    assert answer.redirect_chain[-1][0] == reverse("annotation:corpus", args=[project.uuid])
+    assert (project.dataset.corpus.name, project.dataset.corpus.videos.count()) == ("Summer", 0)
+    assert (project.memberships.get().user, project.memberships.get().role) == (person, "lead")
+    page = answer.content.decode()
+    assert "No video yet" in page and "Add videos" in page
+    for name, status, words in (("", 422, "Name the collection."), ("Summer", 409, "already. Choose another name.")):
+        answer = browser.post(address, {"name": name})
+        assert (answer.status_code, words in answer.content.decode()) == (status, True)
+    assert Corpus.objects.filter(name="Summer").count() == 1
+
+
+def test_only_leads_and_admins_make_collections() -> None:
+    address = reverse("judging:collection-new")
+    for stranger in (annotator(ProjectFactory()), UserFactory()):
+        assert logged_in(stranger).post(address, {"name": "x"}).status_code == 403
+    assert Client().post(address).headers["Location"] == f"{reverse('login')}?next={address}"
+    assert logged_in(lead(ProjectFactory()), enforce_csrf_checks=True).post(address, {"name": "x"}).status_code == 403
+    assert not Corpus.objects.filter(name="x").exists()
+
+
 def test_only_over_a_corpus_within_reach() -> None:
     mine = ProjectFactory()
     person, placeholder = lead(mine), ProjectFactory(corpus__is_placeholder=True)

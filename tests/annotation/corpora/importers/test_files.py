@@ -10,7 +10,7 @@ import pytest
 
 from annotation.corpora.importers import FORMATS
 from annotation.corpora.importers.base import BadLine, DescriptionRecord, Given, ImportFileError, Item, SubtitleRecord
-from annotation.corpora.importers.fields import LONGEST_LINE
+from annotation.corpora.importers.fields import LONGEST_LINE, UPLOAD
 from annotation.corpora.importers.files import Budget, Limits, read_file, read_path
 
 TABLE = Given({"a": (60.0, 1), "b": (60.0, 2)})
@@ -83,7 +83,7 @@ def test_what_cannot_be_read_or_is_a_bomb(form: str, data: bytes, words: str) ->
 def test_an_archive_is_read_member_by_member() -> None:
     items = read("srt", archive(a=SRT, b=SRT, z=SRT))
     assert [item.video_name for item in items if isinstance(item, SubtitleRecord)] == ["a", "b"]
-    assert [str(item) for item in items if isinstance(item, BadLine)] == ["z.srt, line 1: unknown video 'z'"]
+    assert [str(item) for item in items if isinstance(item, BadLine)] == [f"z.srt, line 1: unknown video 'z'; {UPLOAD}"]
 
 
 def test_a_folder_is_read_file_by_file(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from annotation.corpora.importers.base import (
     SubtitleRecord,
     VideoRecord,
 )
+from annotation.corpora.importers.fields import LENGTHS, UPLOAD
 from annotation.corpora.importers.grounding import NEXT_WINDOW
 
 TABLE = Given({"a": (60.0, 3), "b": (30.0, 4)})
@@ -81,7 +82,7 @@ class TestByVideo:
             (3, "not an object"),
             (entry("x", spans=[]), "0 timestamps for 1 sentences"),
             (entry("x", spans={}), "timestamps and sentences must be lists"),
-            ({"timestamps": [], "sentences": []}, "missing duration"),
+            ({"timestamps": [], "sentences": []}, f"the length of video 'v' is not known; {UPLOAD}, {LENGTHS}"),
             (entry("x", duration=0), "duration is not a positive number"),
             (entry("x", duration=float("nan")), "duration is not a positive number"),
             (entry("x", duration=float("inf")), "duration is not a positive number"),
@@ -145,7 +146,7 @@ class TestByVideo:
         items = read("charades-sta", "a 24.3 30.4##person turns a light on.", "c 1 2##x", "a 1 2 no mark", "a 5 4##x")
         assert rows(items) == [(None, "a", 24.3, 30.4, "person turns a light on.")]
         assert bad(items) == [
-            "line 2: unknown video 'c'",
+            f"line 2: unknown video 'c'; {UPLOAD}",
             "line 3: not of the form: video start end##sentence",
             "line 4: timestamp starts at 5 s, not before its end at 4 s",
         ]
@@ -228,7 +229,18 @@ class TestOwnForm:
         items = read("csv", f"{self.HEADER},duration", "n,1,2,x y,10", "n,2,3,y z,", "m,2,3,z,", options=Given())
         assert items[0] == VideoRecord("n", 10.0)
         assert len(rows(items)) == 2
-        assert bad(items) == ["line 4: the length of video 'm' is not known"]
+        assert bad(items) == [f"line 4: the length of video 'm' is not known; {UPLOAD}, {LENGTHS}"]
+
+    def test_lengths_that_the_corpus_knows_are_not_asked_again(self) -> None:
+        options = Given({"t": (9.0, 1)}, corpus_videos={"c": (20.0, 0)})
+        items = read("csv", self.HEADER, " c ,1,20.5,x y", "t,2,3,y z", "u,1,2,z", options=options)
+        assert rows(items) == [(None, "c", 1.0, 20.0, "x y"), (None, "t", 2.0, 3.0, "y z")]
+        assert bad(items) == [f"line 4: unknown video 'u'; {UPLOAD}"]
+        lines = ("c,1,2,x y,5", "c,19,20,y z,")  # what the file says of it is not used
+        assert rows(read("csv", f"{self.HEADER},duration", *lines, options=options))[1][3] == 20.0
+        text = by_video(c={"timestamps": [[1, 2]], "sentences": ["One."]})
+        assert len(rows(read("charades-sta", text, options=options))) == 1
+        assert len(rows(read("charades-sta", "c 1 2##One.", options=options))) == 1
 
     @pytest.mark.parametrize(
         ("row", "reason"),
@@ -270,7 +282,7 @@ class TestSubtitles:
         assert bad(items) == [
             "line 1, 'a' #2: text is empty",
             "line 1, 'a' #3: not an object",
-            "line 3: unknown video 'z'",
+            f"line 3: unknown video 'z'; {UPLOAD}",
             "line 4: video 'a' is listed twice; 3 subtitles are left out",
         ]
 
@@ -292,7 +304,9 @@ class TestSubtitles:
             "line 10: no line of times: 00:00:01,000 --> 00:00:02,500",
             "line 14: time starts at 5 s, not before its end at 4 s",
         ]
-        assert bad(read("srt", "1", options=Given({"a": (60.0, 1)}, stem="z"))) == ["line 1: unknown video 'z'"]
+        assert bad(read("srt", "1", options=Given({"a": (60.0, 1)}, stem="z"))) == [
+            f"line 1: unknown video 'z'; {UPLOAD}"
+        ]
 
 
 VALUES = st.recursive(

@@ -17,6 +17,8 @@ def area(*rows: tuple[str, str, frozenset[str], str, str]) -> list[Endpoint]:
 CORPUS = area(
     ("annotation", "project", STAFF, "get", "corpus captions train-sets splits statistics statistics-csv"),
     ("annotation", "project", STAFF, "get", "histograms-csv"),
+    ("annotation", "project", STAFF, "options", "uploads"),
+    ("annotation", "video_upload", STAFF, "options", "upload"),
     ("annotation", "project", STAFF, "post", "captions-rewrite caption-decide caption-undo train-set-start"),
     ("annotation", "project", STAFF, "post", "queries-draw statistics-compute"),
     ("annotation", "train_set", STAFF, "get", "train-set-discard train-set-json train-set-parquet"),
@@ -189,6 +191,7 @@ OPEN = {  # routes that name nothing of anybody's: why, and where they are tried
     "judging:invitation": "is opened by the secret in it: tests/judging/views",
     "judging:join": "is for whoever comes while a project is open: tests/judging/views",
     "judging:project-new": "is of no project yet: tests/judging/projects/test_project_new",
+    "judging:collection-new": "is of no project yet: tests/judging/projects/test_project_new",
     "judging:judgment-imports": "lists the asker's own: tests/judging/imports/test_judgment_imports",
     "judging:judgment-import-new": "is of no project yet: tests/judging/imports/test_judgment_imports",
     "annotation:corpora": "lists what the asker runs: tests/annotation/corpora/test_import_views",

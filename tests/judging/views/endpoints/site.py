@@ -17,7 +17,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Membership, Project, User
-from annotation.models import NamedQuerySet, Pooling, TrainSet
+from annotation.models import NamedQuerySet, Pooling, TrainSet, VideoUpload
 from annotation.statistics.services import statistics_compute
 from judging.guidelines.services import draft_open
 from judging.models import (
@@ -50,6 +50,7 @@ from tests.factories import (
     QualityAlertFactory,
     QueryFactory,
     VideoFactory,
+    VideoUploadFactory,
     admin,
     lead,
 )
@@ -154,6 +155,10 @@ class Site:
         row.json_sha256 = row.parquet_sha256 = "0" * 64
         row.save()
         return row
+
+    @cached_property
+    def video_upload(self) -> VideoUpload:
+        return VideoUploadFactory(project=self.project)  # type: ignore[no-any-return]
 
     @cached_property
     def train_form(self) -> dict[str, object]:

@@ -1,0 +1,262 @@
+// Uploads videos in pieces, by tus: two at a time, each with its progress, to be paused and resumed. What broke off goes on
+// when the same file is chosen again, in whatever browser: the server says what it has of which file.
+(() => {
+  const section = document.getElementById("add-videos");
+  if (!section || !window.tus?.isSupported) return;
+  const AT_ONCE = 2;
+  const RETRIES_MS = [0, 1000, 3000, 5000];
+  const SPEED_MS = 5000; // over which the speed is taken
+  const { endpoint, piece, mostMb } = section.dataset;
+  const input = section.querySelector("input[type=file]");
+  const zone = section.querySelector("[data-drop]");
+  const rows = section.querySelector("[data-rows]");
+  const status = section.querySelector("[data-status]");
+  const token = JSON.parse(document.body.getAttribute("hx-headers"))["x-csrftoken"];
+  const headers = { "X-CSRFToken": token };
+  const uploads = new Set();
+
+  function megabytes(bytes) {
+    return (bytes / 2 ** 20).toFixed(bytes < 100 * 2 ** 20 ? 1 : 0);
+  }
+
+  function remaining(seconds) {
+    if (seconds < 60) return `${Math.ceil(seconds)} s left`;
+    const minutes = Math.ceil(seconds / 60);
+    return minutes < 60 ? `${minutes} min left` : `${Math.floor(minutes / 60)} h ${minutes % 60} min left`;
+  }
+
+  const pathOf = (url) => new URL(url, location.href).pathname;
+
+  // What the server says, or what there is to do where it says nothing.
+  function wordsOf(error, isBegun) {
+    const answer = error.originalResponse;
+    if (!answer) return "The connection broke. Resume goes on with what is there already.";
+    if (isBegun && isOver(error)) return "What was here of it has been discarded. Resume begins anew.";
+    const landed = answer.getUnderlyingObject()?.responseURL;
+    if (landed && pathOf(landed).startsWith("/login/")) {
+      return "Your log-in has ended. Log in again in another tab, then press Resume.";
+    }
+    try {
+      return JSON.parse(answer.getBody()).message;
+    } catch {
+      const words = { 403: "Load this page again: it is older than your log-in, or your role has changed.", 404: "This project is not open to you any more." };
+      return words[answer.getStatus()] ?? `The server answers with ${answer.getStatus()}. Resume tries it again.`;
+    }
+  }
+
+  const isOver = (error) => [404, 410].includes(error.originalResponse?.getStatus());
+
+  // Of a refusal another try would be one more; what is over by itself is tried again.
+  function mayRetry(error) {
+    const code = error.originalResponse?.getStatus();
+    return !code || code === 409 || code === 423 || (code >= 500 && code !== 507);
+  }
+
+  function refresh() {
+    const target = "#collection";
+    return htmx.ajax("GET", location.pathname + location.search, { target, select: target, swap: "outerHTML" });
+  }
+
+  // Rows of the server: those that this page is uploading are shown above.
+  function mark() {
+    const urls = new Set([...uploads].map((upload) => upload.url && pathOf(upload.url)));
+    for (const row of document.querySelectorAll("#collection [data-upload]")) row.hidden = urls.has(row.dataset.upload);
+    for (const part of document.querySelectorAll("#collection [data-needs-script]")) part.hidden = false;
+  }
+
+  class Upload {
+    constructor(file) {
+      this.file = file;
+      this.state = "waiting";
+      this.row = document.getElementById("upload-row").content.firstElementChild.cloneNode(true);
+      this.row.querySelector("[data-name]").textContent = file.name;
+      this.bar = this.row.querySelector("progress");
+      this.bar.setAttribute("aria-label", `Uploading ${file.name}`);
+      for (const button of this.row.querySelectorAll("button")) {
+        const name = document.createElement("span");
+        name.className = "unseen";
+        name.textContent = ` ${file.name}`;
+        button.append(name);
+        button.addEventListener("click", () => this[button.dataset.do]());
+      }
+      rows.append(this.row);
+      uploads.add(this);
+      this.show();
+    }
+
+    get url() {
+      return this.client?.url;
+    }
+
+    // The row of the server that holds the first part of this very file.
+    part() {
+      return [...document.querySelectorAll('#collection [data-state="receiving"]')].find(
+        ({ dataset }) => dataset.file === this.file.name && Number(dataset.size) === this.file.size,
+      );
+    }
+
+    start() {
+      this.state = "uploading";
+      this.samples = [];
+      this.show();
+      if (!this.client) {
+        const part = this.part();
+        if (part && Number(part.dataset.modified) !== this.file.lastModified) {
+          this.fail(`${this.file.name} has changed since its upload began. Discard the part that is here, then press Resume.`);
+          return;
+        }
+        this.client = new tus.Upload(this.file, {
+          endpoint: part ? null : endpoint,
+          uploadUrl: part?.dataset.upload ?? null,
+          chunkSize: Number(piece),
+          retryDelays: RETRIES_MS,
+          storeFingerprintForResuming: false,
+          metadata: { filename: this.file.name, modified: String(this.file.lastModified) },
+          headers,
+          onShouldRetry: mayRetry,
+          onUploadUrlAvailable: () => {
+            this.client.options.endpoint = null; // a server in trouble must not make it begin anew
+            mark();
+          },
+          onProgress: (sent, total) => this.progress(sent, total),
+          onSuccess: () => this.finish(),
+          onError: (error) => {
+            const words = wordsOf(error, Boolean(this.url));
+            if (isOver(error)) this.client = null;
+            this.fail(words);
+          },
+        });
+      }
+      this.client.start();
+    }
+
+    progress(sent, total) {
+      this.bar.max = total;
+      this.bar.value = sent;
+      const now = performance.now();
+      this.samples = [...this.samples.filter(({ at }) => now - at < SPEED_MS), { at: now, sent }];
+      const [first] = this.samples;
+      const speed = (sent - first.sent) / ((now - first.at) / 1000); // bytes a second
+      const pace = speed > 0 ? ` · ${megabytes(speed)} MB/s · ${remaining((total - sent) / speed)}` : "";
+      this.note(`${megabytes(sent)} of ${megabytes(total)} MB${pace}`);
+    }
+
+    pause() {
+      this.client?.abort();
+      this.state = "paused";
+      this.note(`${megabytes(this.bar.value)} of ${megabytes(this.file.size)} MB · paused`);
+      this.show();
+      next();
+    }
+
+    resume() {
+      this.state = "waiting";
+      this.note("");
+      this.show();
+      next();
+    }
+
+    // The same file was chosen once more.
+    again() {
+      if (this.state === "failed" || this.state === "paused") this.resume();
+    }
+
+    async cancel() {
+      this.state = "over";
+      try {
+        await this.client?.abort(Boolean(this.url));
+      } catch {
+        // what is there already is shown below, and expires by itself
+      }
+      this.remove(`${this.file.name} was cancelled.`);
+    }
+
+    finish() {
+      this.remove(`All of ${this.file.name} is uploaded; it is being read.`);
+    }
+
+    fail(words) {
+      this.state = "failed";
+      this.show();
+      const fault = this.row.querySelector("[data-fault]");
+      fault.textContent = words;
+      status.textContent = `${this.file.name}: ${words}`;
+      next();
+    }
+
+    remove(words) {
+      this.state = "over";
+      uploads.delete(this);
+      this.row.remove();
+      status.textContent = words;
+      if (rows.childElementCount === 0) input.focus({ preventScroll: true });
+      next();
+      refresh();
+    }
+
+    note(words) {
+      this.row.querySelector("[data-numbers]").textContent = words;
+    }
+
+    show() {
+      const is = (...states) => states.includes(this.state);
+      this.row.querySelector('[data-do="pause"]').hidden = !is("waiting", "uploading");
+      this.row.querySelector('[data-do="resume"]').hidden = !is("paused", "failed");
+      this.row.querySelector("[data-fault]").hidden = !is("failed");
+      this.row.dataset.state = this.state;
+      if (is("waiting")) this.note(`${megabytes(this.file.size)} MB · waits for its turn`);
+    }
+  }
+
+  function next() {
+    rows.hidden = uploads.size === 0;
+    const isAtWork = ({ state }) => state === "uploading";
+    const waiting = [...uploads].filter(({ state }) => state === "waiting");
+    const free = AT_ONCE - [...uploads].filter(isAtWork).length;
+    for (const upload of waiting.slice(0, Math.max(0, free))) upload.start();
+  }
+
+  function add(files) {
+    for (const file of files) {
+      const same = [...uploads].find((upload) => upload.file.name === file.name);
+      if (same) same.again();
+      else if (file.size > mostMb * 2 ** 20) new Upload(file).fail(`It has ${megabytes(file.size)} MB, and a video may have ${mostMb}. Make it smaller, or have it added on the server: manage.py add_videos.`);
+      else new Upload(file);
+    }
+    next();
+  }
+
+  input.addEventListener("change", () => {
+    add([...input.files]);
+    input.value = ""; // so that the same file can be chosen again
+  });
+  for (const name of ["dragenter", "dragover"]) {
+    zone.addEventListener(name, (event) => {
+      event.preventDefault();
+      zone.classList.add("over");
+    });
+  }
+  for (const name of ["dragleave", "drop"]) zone.addEventListener(name, () => zone.classList.remove("over"));
+  zone.addEventListener("drop", (event) => {
+    event.preventDefault();
+    add([...event.dataTransfer.files]);
+  });
+  document.addEventListener("click", async ({ target }) => {
+    const row = target.closest("#collection [data-upload]");
+    if (row && target.closest("[data-choose]")) input.click();
+    if (!row || !target.closest("[data-discard]")) return;
+    const answer = await fetch(row.dataset.upload, { method: "DELETE", headers: { ...headers, "Tus-Resumable": "1.0.0" } }).catch(() => null);
+    status.textContent = answer?.ok ? `${row.dataset.file} was discarded.` : `${row.dataset.file} could not be discarded; try it again.`;
+    await refresh();
+    input.focus({ preventScroll: true });
+  });
+  window.addEventListener("online", () => {
+    for (const upload of uploads) if (upload.state === "failed" && upload.client) upload.resume();
+  });
+  window.addEventListener("beforeunload", (event) => {
+    if ([...uploads].some(({ state }) => state === "uploading" || state === "waiting")) event.preventDefault();
+  });
+  document.addEventListener("htmx:afterSwap", mark);
+  zone.hidden = false;
+  mark();
+})();

@@ -1,0 +1,181 @@
+"""Videos through the browser: several at once, one that breaks off and goes on, paused, cancelled, discarded."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from django.urls import reverse
+from playwright.sync_api import Locator, Page, Response, Route, expect
+from pytest_django import Settings
+
+from accounts.models import Project
+from annotation.models import Video, VideoPart, VideoUpload
+from tests import factories
+from tests.browser import acts
+from tests.browser.axe import barriers
+from tests.browser.conftest import Browse
+from tests.browser.test_every_page import Complaints
+
+PIECE = 1500
+UPLOADS = "**/corpora/uploads/**"
+
+
+@pytest.fixture
+def films(tmp_path_factory: pytest.TempPathFactory, clip: bytes, settings: Settings) -> list[Path]:
+    """Two small films of several pieces."""
+    settings.VIDEO_PIECE_BYTES = PIECE
+    assert len(clip) > 3 * PIECE
+    folder = tmp_path_factory.mktemp("films")
+    paths = [folder / "first.mp4", folder / "second.mp4"]
+    for path in paths:
+        path.write_bytes(clip)
+    return paths
+
+
+class Pieces(Counter[tuple[str, int]]):
+    """How often the server has taken the piece at an offset of an upload."""
+
+    def __init__(self, page: Page) -> None:
+        super().__init__()
+        page.on("response", self.on_response)
+
+    def on_response(self, response: Response) -> None:
+        if response.request.method == "PATCH" and response.status == 204:
+            self[response.url.rsplit("/", 2)[1], int(response.request.headers["upload-offset"])] += 1
+
+
+def open_corpus(browse: Browse, project: Project) -> Page:
+    page = browse(factories.lead(project))
+    page.goto(reverse("annotation:corpus", args=[project.uuid]))
+    return page
+
+
+def choose(page: Page, *paths: Path) -> None:
+    page.get_by_label("Choose videos").set_input_files(paths)
+
+
+def own_row(page: Page, name: str) -> Locator:
+    """The row of an upload of this page."""
+    return page.get_by_role("list", name="Uploads of this page").get_by_role("listitem").filter(has_text=name)
+
+
+def site_row(page: Page, name: str) -> Locator:
+    """The row of what the site has of a file."""
+    return page.locator("#collection [data-upload]").filter(has_text=name)
+
+
+def is_of(route: Route, name: str) -> bool:
+    row = VideoUpload.objects.filter(name=name).first()
+    return row is not None and str(row.uuid) in route.request.url
+
+
+def test_two_at_once_of_which_one_breaks_off_and_goes_on(browse: Browse, films: list[Path], clip: bytes) -> None:
+    project = acts.project()
+    page = open_corpus(browse, project)
+    page.clock.install()
+    expect(page.get_by_role("heading", name="No video yet")).to_be_visible()
+    pieces = Pieces(page)
+
+    def cut_off(route: Route) -> None:
+        offset = int(route.request.headers.get("upload-offset", "0"))
+        if route.request.method == "PATCH" and offset >= PIECE and is_of(route, "second"):
+            route.abort()
+        else:
+            route.continue_()
+
+    acts.catch(page, UPLOADS, cut_off)
+    choose(page, *films)
+    expect(site_row(page, "first.mp4")).to_contain_text("4.00 s, 6 frames a second")
+    fault = own_row(page, "second.mp4").get_by_text("The connection broke. Resume goes on")
+
+    def tried_often() -> bool:
+        page.clock.run_for(1000)
+        return fault.is_visible()
+
+    acts.wait_until(tried_often)
+    assert barriers(page) == []
+    broken = VideoUpload.objects.get(name="second")
+    assert (broken.offset, broken.state) == (PIECE, "receiving")
+
+    page.unroute(UPLOADS)
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.reload()
+    expect(site_row(page, "second.mp4")).to_contain_text(f"{100 * PIECE // len(clip)} % is here")
+    assert barriers(page) == []
+    site_row(page, "second.mp4").get_by_role("button", name="Choose the file").focus()
+    with page.expect_file_chooser() as chooser:
+        page.keyboard.press("Enter")
+    chooser.value.set_files(films[1])
+    expect(site_row(page, "second.mp4")).to_contain_text("added")
+    expect(page.get_by_role("link", name="Import moments")).to_be_visible()
+
+    offsets = range(0, len(clip), PIECE)
+    uuids = [str(row.uuid) for row in VideoUpload.objects.all()]
+    assert pieces == {(uuid, offset): 1 for uuid in uuids for offset in offsets}  # none was sent twice
+    videos = Video.objects.order_by("name")
+    assert [(video.name, round(video.duration_s, 2), video.file.read() == clip) for video in videos] == [
+        ("first", 4.0, True),
+        ("second", 4.0, True),
+    ]
+    assert not VideoPart.objects.exists()
+
+
+def test_an_upload_is_paused_resumed_and_another_cancelled(browse: Browse, films: list[Path], clip: bytes) -> None:
+    page = open_corpus(browse, acts.project())
+    complaints = Complaints(page)
+    stopped: list[Route] = []
+
+    def stop_at_the_second_piece(route: Route) -> None:
+        is_second = route.request.headers.get("upload-offset") == str(PIECE)
+        stopped.append(route) if route.request.method == "PATCH" and is_second else route.continue_()
+
+    acts.catch(page, UPLOADS, stop_at_the_second_piece)
+    choose(page, *films)
+    acts.wait_until(lambda: len(stopped) == 2)
+    expect(own_row(page, "first.mp4")).to_contain_text("MB")
+    own_row(page, "second.mp4").get_by_role("button", name="Cancel").focus()
+    page.keyboard.press("Enter")
+    expect(own_row(page, "second.mp4")).to_have_count(0)
+    acts.wait_until(lambda: not VideoUpload.objects.filter(name="second").exists())
+    expect(page.get_by_role("status")).to_contain_text("second.mp4 was cancelled.")
+    expect(site_row(page, "first.mp4")).to_be_hidden()  # it is shown above
+
+    own_row(page, "first.mp4").get_by_role("button", name="Pause").focus()
+    page.keyboard.press("Enter")
+    expect(own_row(page, "first.mp4")).to_contain_text("paused")
+    page.unroute(UPLOADS)
+    own_row(page, "first.mp4").get_by_role("button", name="Resume").focus()
+    page.keyboard.press("Enter")
+    expect(site_row(page, "first.mp4")).to_contain_text("added")
+    assert Video.objects.get().file.read() == clip
+    assert [line for line in complaints if "/corpora/uploads/" not in line] == []
+
+
+def test_what_the_site_refuses_is_said_and_a_part_is_discarded(browse: Browse, films: list[Path]) -> None:
+    project = acts.project()
+    old = factories.VideoUploadFactory(project=project, name="old", offset=45)
+    page = open_corpus(browse, project)
+    notes = films[0].with_name("notes.txt")
+    notes.write_text("no film")
+    choose(page, notes)
+    expect(own_row(page, "notes.txt")).to_contain_text("notes.txt is no video by its name")
+    own_row(page, "notes.txt").get_by_role("button", name="Cancel").click()
+    changed = films[0].with_name("old.mp4")
+    changed.write_bytes(b"x" * 100)
+    choose(page, changed)
+    expect(own_row(page, "old.mp4")).to_contain_text("old.mp4 has changed since its upload began.")
+    site_row(page, "old.mp4").get_by_role("button", name="Discard").click()
+    expect(site_row(page, "old.mp4")).to_have_count(0)
+    assert not VideoUpload.objects.filter(pk=old.pk).exists()
+    own_row(page, "old.mp4").get_by_role("button", name="Resume").click()
+    expect(site_row(page, "old.mp4")).to_contain_text("The file is corrupt or not a video.")
+    site_row(page, "old.mp4").get_by_role("button", name="Dismiss").click()
+    expect(site_row(page, "old.mp4")).to_have_count(0)
+
+
+def test_without_javascript_the_page_names_the_command(browse: Browse) -> None:
+    project = acts.project()
+    page = browse(factories.lead(project), java_script_enabled=False)
+    page.goto(reverse("annotation:corpus", args=[project.uuid]))
+    expect(page.get_by_text("Uploading videos needs JavaScript.")).to_contain_text("manage.py add_videos --corpus")
+    expect(page.get_by_label("Choose videos")).to_be_hidden()
