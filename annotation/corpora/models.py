@@ -94,12 +94,12 @@ class VideoUpload(models.Model):
     """A video file on its way from a browser, and for a day after that what became of it."""
 
     class State(models.TextChoices):
-        RECEIVING = "receiving"
+        UPLOADING = "uploading"
         READING = "reading"  # all of it is here; a task looks into it
         DONE = "done"
         FAILED = "failed"  # see error
 
-    UNFINISHED = (State.RECEIVING, State.READING)
+    UNFINISHED = (State.UPLOADING, State.READING)
 
     uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
     project = models.ForeignKey("accounts.Project", models.PROTECT, related_name="video_uploads")
@@ -110,7 +110,7 @@ class VideoUpload(models.Model):
     modified_ms = models.BigIntegerField(default=0, help_text="When the file last changed, by the browser's computer.")
     size = models.PositiveBigIntegerField()
     offset = models.PositiveBigIntegerField(default=0, help_text="How many bytes are here.")
-    state = models.CharField(max_length=10, choices=State, default=State.RECEIVING)
+    state = models.CharField(max_length=10, choices=State, default=State.UPLOADING)
     error = models.TextField(blank=True)
     video = models.ForeignKey(Video, models.PROTECT, null=True, related_name="uploads")
     subtitles = models.PositiveIntegerField(default=0, help_text="Lines of speech that came with the file.")
@@ -122,10 +122,10 @@ class VideoUpload(models.Model):
         constraints = [
             models.CheckConstraint(condition=Q(size__gt=0), name="video_upload_is_not_empty"),
             models.CheckConstraint(
-                condition=Q(state__in=["receiving", "reading", "done", "failed"]), name="video_upload_state_is_known"
+                condition=Q(state__in=["uploading", "reading", "done", "failed"]), name="video_upload_state_is_known"
             ),
             models.CheckConstraint(
-                condition=Q(state="receiving", offset__lt=F("size")) | (~Q(state="receiving") & Q(offset=F("size"))),
+                condition=Q(state="uploading", offset__lt=F("size")) | (~Q(state="uploading") & Q(offset=F("size"))),
                 name="video_upload_is_read_when_whole",
             ),
             models.CheckConstraint(condition=~Q(state="failed") | ~Q(error=""), name="video_upload_failed_says_why"),
@@ -134,7 +134,7 @@ class VideoUpload(models.Model):
             ),
             models.UniqueConstraint(
                 fields=["corpus", "name"],
-                condition=Q(state__in=["receiving", "reading"]),
+                condition=Q(state__in=["uploading", "reading"]),
                 name="video_upload_unfinished_once_per_name",
             ),
         ]

@@ -35,7 +35,7 @@ class Migration(migrations.Migration):
                 ('modified_ms', models.BigIntegerField(default=0, help_text="When the file last changed, by the browser's computer.")),
                 ('size', models.PositiveBigIntegerField()),
                 ('offset', models.PositiveBigIntegerField(default=0, help_text='How many bytes are here.')),
-                ('state', models.CharField(choices=[('receiving', 'Receiving'), ('reading', 'Reading'), ('done', 'Done'), ('failed', 'Failed')], default='receiving', max_length=10)),
+                ('state', models.CharField(choices=[('uploading', 'Uploading'), ('reading', 'Reading'), ('done', 'Done'), ('failed', 'Failed')], default='uploading', max_length=10)),
                 ('error', models.TextField(blank=True)),
                 ('subtitles', models.PositiveIntegerField(default=0, help_text='Lines of speech that came with the file.')),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
@@ -87,11 +87,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='videoupload',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['receiving', 'reading', 'done', 'failed'])), name='video_upload_state_is_known'),
+            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['uploading', 'reading', 'done', 'failed'])), name='video_upload_state_is_known'),
         ),
         migrations.AddConstraint(
             model_name='videoupload',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('offset__lt', models.F('size')), ('state', 'receiving')), models.Q(models.Q(('state', 'receiving'), _negated=True), ('offset', models.F('size'))), _connector='OR'), name='video_upload_is_read_when_whole'),
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('offset__lt', models.F('size')), ('state', 'uploading')), models.Q(models.Q(('state', 'uploading'), _negated=True), ('offset', models.F('size'))), _connector='OR'), name='video_upload_is_read_when_whole'),
         ),
         migrations.AddConstraint(
             model_name='videoupload',
@@ -103,7 +103,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='videoupload',
-            constraint=models.UniqueConstraint(condition=models.Q(('state__in', ['receiving', 'reading'])), fields=('corpus', 'name'), name='video_upload_unfinished_once_per_name'),
+            constraint=models.UniqueConstraint(condition=models.Q(('state__in', ['uploading', 'reading'])), fields=('corpus', 'name'), name='video_upload_unfinished_once_per_name'),
         ),
         migrations.AddConstraint(
             model_name='videopart',

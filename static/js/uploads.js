@@ -90,7 +90,7 @@
 
     // The row of the server that holds the first part of this very file.
     part() {
-      return [...document.querySelectorAll('#collection [data-state="receiving"]')].find(
+      return [...document.querySelectorAll('#collection [data-state="uploading"]')].find(
         ({ dataset }) => dataset.file === this.file.name && Number(dataset.size) === this.file.size,
       );
     }
@@ -257,6 +257,7 @@
     if ([...uploads].some(({ state }) => state === "uploading" || state === "waiting")) event.preventDefault();
   });
   document.addEventListener("htmx:afterSwap", mark);
+  section.querySelector("[data-without-script]").hidden = true;
   zone.hidden = false;
   mark();
 })();

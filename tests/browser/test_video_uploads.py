@@ -95,7 +95,7 @@ def test_two_at_once_of_which_one_breaks_off_and_goes_on(browse: Browse, films: 
     acts.wait_until(tried_often)
     assert barriers(page) == []
     broken = VideoUpload.objects.get(name="second")
-    assert (broken.offset, broken.state) == (PIECE, "receiving")
+    assert (broken.offset, broken.state) == (PIECE, "uploading")
 
     page.unroute(UPLOADS)
     page.on("dialog", lambda dialog: dialog.accept())
@@ -131,7 +131,7 @@ def test_an_upload_is_paused_resumed_and_another_cancelled(browse: Browse, films
 
     acts.catch(page, UPLOADS, stop_at_the_second_piece)
     choose(page, *films)
-    acts.wait_until(lambda: len(stopped) == 2)
+    acts.wait_until(lambda: page.evaluate("true") and len(stopped) == 2)  # asking the page lets requests come
     expect(own_row(page, "first.mp4")).to_contain_text("MB")
     own_row(page, "second.mp4").get_by_role("button", name="Cancel").focus()
     page.keyboard.press("Enter")
@@ -148,10 +148,11 @@ def test_an_upload_is_paused_resumed_and_another_cancelled(browse: Browse, films
     page.keyboard.press("Enter")
     expect(site_row(page, "first.mp4")).to_contain_text("added")
     assert Video.objects.get().file.read() == clip
-    assert [line for line in complaints if "/corpora/uploads/" not in line] == []
+    cut_off = ("/corpora/uploads/", "net::ERR_FAILED")  # by this test, and by Pause
+    assert [line for line in complaints if not any(words in line for words in cut_off)] == []
 
 
-def test_what_the_site_refuses_is_said_and_a_part_is_discarded(browse: Browse, films: list[Path]) -> None:
+def test_a_refusal_is_shown_and_a_part_is_discarded(browse: Browse, films: list[Path]) -> None:
     project = acts.project()
     old = factories.VideoUploadFactory(project=project, name="old", offset=45)
     page = open_corpus(browse, project)

@@ -34,7 +34,7 @@ from core.sql import only_one
 from core.texts import storable
 
 logger = logging.getLogger(__name__)
-KEPT_FOR = timedelta(hours=24)  # since the last piece, or the end
+LIFETIME = timedelta(hours=24)  # since the last piece, or the end
 PIECE = 1 << 16  # bytes in memory
 EXPIRED_AT_ONCE = 100
 LOCK = "video-upload"
@@ -96,7 +96,7 @@ def video_upload_create(
         _delete(list(corpus.video_uploads.filter(name=name, state=State.FAILED)))
         now = clock.now()
         about = {"name": name, "suffix": suffix, "size": size, "modified_ms": modified_ms}
-        times = {"moved_at": now, "expires_at": now + KEPT_FOR}
+        times = {"moved_at": now, "expires_at": now + LIFETIME}
         return VideoUpload.objects.create(project=project, corpus=corpus, owner=actor, **about, **times)
 
 
@@ -123,9 +123,9 @@ def video_part_add(*, upload: VideoUpload, offset: int, read: Read) -> VideoUplo
             raise UploadBusy(f"Another browser is sending {upload} just now. Wait until it has ended.")
         row = VideoUpload.objects.filter(pk=upload.pk).first()
         now = clock.now()
-        if row is None or (row.state == State.RECEIVING and row.expires_at <= now):
+        if row is None or (row.state == State.UPLOADING and row.expires_at <= now):
             raise UploadExpired(f"What was here of {upload} has been discarded. Choose the file again to begin anew.")
-        if row.state != State.RECEIVING or offset != row.offset:
+        if row.state != State.UPLOADING or offset != row.offset:
             raise NotPossible(f"{row} goes on at byte {row.offset:,}, not at {offset:,}.")
         file_name, size = _piece_store(row, read)
         if not size:
@@ -180,9 +180,9 @@ def _temporary_file() -> Iterator[TemporaryUploadedFile]:
 def _part_record(row: VideoUpload, file_name: str, size: int, now: datetime) -> None:
     """Count a piece that is stored. Raises UploadExpired where the upload was discarded meanwhile."""
     start, end = row.offset, row.offset + size
-    state = State.READING if end == row.size else State.RECEIVING
-    values = {"offset": end, "state": state, "moved_at": now, "expires_at": now + KEPT_FOR}
-    if not VideoUpload.objects.filter(pk=row.pk, state=State.RECEIVING, offset=start).update(**values):
+    state = State.READING if end == row.size else State.UPLOADING
+    values = {"offset": end, "state": state, "moved_at": now, "expires_at": now + LIFETIME}
+    if not VideoUpload.objects.filter(pk=row.pk, state=State.UPLOADING, offset=start).update(**values):
         raise UploadExpired(f"{row} was discarded meanwhile. Choose the file again to begin anew.")
     VideoPart.objects.create(upload=row, start=start, size=size, file=file_name)
     for name, value in values.items():
@@ -262,7 +262,7 @@ def _join(row: VideoUpload, file: TemporaryUploadedFile) -> None:
 def _finish(row: VideoUpload, source: Source, subtitles: Sequence[SubtitleRecord], file_name: str) -> None:
     about = {"corpus": row.corpus, "name": row.name, "source": source, "actor": row.owner}
     video, n_subtitles = video_store(file_name=file_name, subtitles=subtitles, **about)
-    UPLOADS.move(row, state=State.DONE, video=video, subtitles=n_subtitles, expires_at=clock.now() + KEPT_FOR)
+    UPLOADS.move(row, state=State.DONE, video=video, subtitles=n_subtitles, expires_at=clock.now() + LIFETIME)
     _parts_delete(row)
 
 
@@ -270,7 +270,7 @@ def _finish(row: VideoUpload, source: Source, subtitles: Sequence[SubtitleRecord
 @transaction.atomic
 def _fail(row: VideoUpload, error: str) -> None:
     """Say why the file became no video, unless it became one meanwhile; its pieces go."""
-    values = {"state": State.FAILED, "error": storable(error)[:LONGEST_ERROR], "expires_at": clock.now() + KEPT_FOR}
+    values = {"state": State.FAILED, "error": storable(error)[:LONGEST_ERROR], "expires_at": clock.now() + LIFETIME}
     if UPLOADS.rows().filter(pk=row.pk).update(**values):
         _parts_delete(row)
 

@@ -131,7 +131,7 @@ class TestCommand:
         call_command("import_corpus", "csv", moments, "--corpus", "films", stdout=io.StringIO())
         assert list(Moment.objects.order_by("pk").values_list("video__name", "end_s")) == [("a", 2), ("b", 4)]
 
-    def test_what_is_refused_is_said_and_the_rest_is_added(self, tmp_path: Path, clip: bytes) -> None:
+    def test_a_refusal_is_reported_and_the_rest_is_added(self, tmp_path: Path, clip: bytes) -> None:
         (tmp_path / "a.mp4").write_bytes(b"no film")
         (tmp_path / "b.mp4").write_bytes(clip)
         error = io.StringIO()

@@ -18,7 +18,7 @@ from pytest_django import Settings
 from accounts.models import Project, User
 from annotation.corpora.services import video_uploads
 from annotation.corpora.services.video_uploads import (
-    KEPT_FOR,
+    LIFETIME,
     LOCK,
     UploadExpired,
     video_part_add,
@@ -292,7 +292,7 @@ class TestRefusals:
         for method in ("HEAD", "PATCH", "DELETE"):
             assert anonymous.generic(method, url).headers["Location"] == f"/login/?next={url}"
         row = VideoUpload.objects.get()
-        assert (row.offset, row.state) == (0, "receiving")
+        assert (row.offset, row.state) == (0, "uploading")
 
     def test_every_request_that_writes_takes_its_token(self, project: Project) -> None:
         strict = Uploader(project, enforce_csrf_checks=True)
@@ -323,7 +323,7 @@ class TestExpiry:
         uploader.begin()
         VideoUpload.objects.update(expires_at=clock.now() + timedelta(minutes=1))
         uploader.send(b"x" * 40, 0)
-        assert VideoUpload.objects.get().expires_at > clock.now() + KEPT_FOR - timedelta(minutes=1)
+        assert VideoUpload.objects.get().expires_at > clock.now() + LIFETIME - timedelta(minutes=1)
 
     def test_what_has_expired_takes_no_piece_before_the_sweep(self, uploader: Uploader) -> None:
         uploader.begin()
@@ -331,11 +331,11 @@ class TestExpiry:
         status, message = refusal(uploader.send(b"x", 0))
         assert status == 410 and "Choose the file again to begin anew." in message
 
-    def test_what_is_over_is_said_for_a_day(self, project: Project) -> None:
+    def test_what_is_over_is_listed_for_a_day(self, project: Project) -> None:
         video = VideoFactory(corpus=project.dataset.corpus)
         VideoUploadFactory(project=project, offset=100, state="done", video=video)
         VideoUploadFactory(project=project, offset=100, state="failed", error="It is a song.")
-        assert video_uploads_expire(clock.now() + KEPT_FOR + timedelta(minutes=1)) == 2
+        assert video_uploads_expire(clock.now() + LIFETIME + timedelta(minutes=1)) == 2
 
 
 def whole(data: bytes, **values: Any) -> VideoUpload:
@@ -361,7 +361,7 @@ class TestReading:
         page = uploader.client.get(reverse("annotation:corpus", args=[project.uuid])).content.decode()
         assert "The file is corrupt or not a video." in page
         assert uploader.begin(row.file_name).status_code == 201  # a new try takes its place
-        assert VideoUpload.objects.get().state == "receiving"
+        assert VideoUpload.objects.get().state == "uploading"
 
     def test_a_video_that_the_corpus_knows_gets_its_file_and_its_moments_are_cut(
         self, project: Project, clip: bytes, messages: Messages, settings: Settings, tmp_path: Path
@@ -376,9 +376,9 @@ class TestReading:
         row.refresh_from_db()
         video.refresh_from_db()
         assert (row.state, row.video, video.duration_s, video.index, video.fps) == ("done", video, 4.9, 7, 6.0)
-        for cut in (moment, missing):
-            cut.refresh_from_db()
-            assert (cut.preview_state, cut.preview_error) == ("ready", "")
+        for row in (moment, missing):
+            row.refresh_from_db()
+            assert (row.preview_state, row.preview_error) == ("ready", "")
 
     def test_another_length_is_another_video(self, project: Project, clip: bytes, messages: Messages) -> None:
         VideoFactory(corpus=project.dataset.corpus, name="film", duration_s=5.1)
@@ -389,7 +389,7 @@ class TestReading:
         assert row.state == "failed"
         assert row.error.startswith("This file is 4.00 s long, but film is 5.10 s long in the corpus.")
 
-    def test_a_file_takes_the_place_of_one_that_could_not_be_cut(
+    def test_a_file_replaces_one_that_could_not_be_cut(
         self, project: Project, clip: bytes, messages: Messages
     ) -> None:
         video = VideoFactory(corpus=project.dataset.corpus, name="film", duration_s=4)
@@ -419,7 +419,7 @@ class TestReading:
         assert list(lines) == [(0.5, 1.5, "Good morning, Ross."), (2.0, 4.0, "Late.")]
         assert [line.text for line in Subtitle.objects.filter(video__name="known")] == ["Imported."]
 
-    def test_a_lost_piece_is_said(self, project: Project, clip: bytes, messages: Messages) -> None:
+    def test_a_lost_piece_is_reported(self, project: Project, clip: bytes, messages: Messages) -> None:
         for of_storage in (True, False):
             row = whole(clip, project=project)
             part = row.parts.latest("pk")
@@ -429,7 +429,7 @@ class TestReading:
             row.refresh_from_db()
             assert row.state == "failed" and row.error.endswith("Upload the file again.")
 
-    def test_a_fault_of_ours_is_not_told_in_its_words(
+    def test_a_fault_of_ours_is_reported_in_other_words(
         self, project: Project, clip: bytes, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         row = whole(clip, project=project)
@@ -445,7 +445,7 @@ class TestReading:
         assert row.state == "failed" and row.error.startswith("The site could not read this file.")
         assert names_in("videos") == videos
 
-    def test_a_storage_that_does_not_answer_is_asked_again(
+    def test_a_storage_that_does_not_answer_is_waited_for(
         self, project: Project, clip: bytes, messages: Messages, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         row = whole(clip, project=project)
@@ -496,7 +496,7 @@ class TestPage:
     def test_an_empty_corpus_leads_on(self, project: Project) -> None:
         page = self.show(project)
         assert "No video yet" in page and "video,start,end,description" in page
-        assert "<noscript>" in page and "manage.py add_videos --corpus" in page
+        assert "needs JavaScript" in page and "manage.py add_videos --corpus" in page
         assert 'hx-trigger="every 2s' not in page
 
     def test_each_state_says_what_to_do(self, project: Project) -> None:

@@ -79,7 +79,7 @@ REFUSED: Refused = {
 }
 MORE: More = {
     "video_upload_is_read_when_whole": {
-        "what is whole is not received any more": change(VideoUploadFactory, offset=100),
+        "what is whole is not on its way any more": change(VideoUploadFactory, offset=100),
         "no more is here than the file has": change(VideoUploadFactory, offset=101),
     },
     "moment_starts_before_it_ends": {"a moment does not start before its video": change(MomentFactory, start_s=-1)},

@@ -231,7 +231,7 @@ class TestOwnForm:
         assert len(rows(items)) == 2
         assert bad(items) == [f"line 4: the length of video 'm' is not known; {UPLOAD}, {LENGTHS}"]
 
-    def test_lengths_that_the_corpus_knows_are_not_asked_again(self) -> None:
+    def test_lengths_that_the_corpus_knows_are_not_needed_again(self) -> None:
         options = Given({"t": (9.0, 1)}, corpus_videos={"c": (20.0, 0)})
         items = read("csv", self.HEADER, " c ,1,20.5,x y", "t,2,3,y z", "u,1,2,z", options=options)
         assert rows(items) == [(None, "c", 1.0, 20.0, "x y"), (None, "t", 2.0, 3.0, "y z")]
