@@ -15,8 +15,9 @@
   const headers = { "X-CSRFToken": token };
   const uploads = new Set();
 
-  function megabytes(bytes) {
-    return (bytes / 2 ** 20).toFixed(bytes < 100 * 2 ** 20 ? 1 : 0);
+  function sizeOf(bytes) {
+    const [unit, name] = bytes < 2 ** 20 ? [2 ** 10, "KB"] : bytes < 2 ** 30 ? [2 ** 20, "MB"] : [2 ** 30, "GB"];
+    return `${(bytes / unit).toFixed(name === "KB" ? 0 : 1)} ${name}`;
   }
 
   function remaining(seconds) {
@@ -45,6 +46,8 @@
   }
 
   const isOver = (error) => [404, 410].includes(error.originalResponse?.getStatus());
+
+  const isRefusal = (error) => [413, 422].includes(error.originalResponse?.getStatus());
 
   // Of a refusal another try would be one more; what is over by itself is tried again.
   function mayRetry(error) {
@@ -88,8 +91,13 @@
       return this.client?.url;
     }
 
-    // The row of the server that holds the first part of this very file.
+    // How much of it is there.
     part() {
+      return `${sizeOf(this.bar.max > 1 ? this.bar.value : 0)} of ${sizeOf(this.file.size)}`;
+    }
+
+    // The row of the server that holds the first part of this very file.
+    rowOfSite() {
       return [...document.querySelectorAll('#collection [data-state="uploading"]')].find(
         ({ dataset }) => dataset.file === this.file.name && Number(dataset.size) === this.file.size,
       );
@@ -100,7 +108,7 @@
       this.samples = [];
       this.show();
       if (!this.client) {
-        const part = this.part();
+        const part = this.rowOfSite();
         if (part && Number(part.dataset.modified) !== this.file.lastModified) {
           this.fail(`${this.file.name} has changed since its upload began. Discard the part that is here, then press Resume.`);
           return;
@@ -123,7 +131,7 @@
           onError: (error) => {
             const words = wordsOf(error, Boolean(this.url));
             if (isOver(error)) this.client = null;
-            this.fail(words);
+            this.fail(words, isRefusal(error) ? "Try again" : "Resume");
           },
         });
       }
@@ -137,14 +145,14 @@
       this.samples = [...this.samples.filter(({ at }) => now - at < SPEED_MS), { at: now, sent }];
       const [first] = this.samples;
       const speed = (sent - first.sent) / ((now - first.at) / 1000); // bytes a second
-      const pace = speed > 0 ? ` · ${megabytes(speed)} MB/s · ${remaining((total - sent) / speed)}` : "";
-      this.note(`${megabytes(sent)} of ${megabytes(total)} MB${pace}`);
+      const pace = speed > 0 ? ` · ${sizeOf(speed)}/s · ${remaining((total - sent) / speed)}` : "";
+      this.note(`${this.part()}${pace}`);
     }
 
     pause() {
       this.client?.abort();
       this.state = "paused";
-      this.note(`${megabytes(this.bar.value)} of ${megabytes(this.file.size)} MB · paused`);
+      this.note(`${this.part()} · paused`);
       this.show();
       next();
     }
@@ -175,9 +183,11 @@
       this.remove(`All of ${this.file.name} is uploaded; it is being read.`);
     }
 
-    fail(words) {
+    fail(words, advice = "Resume") {
       this.state = "failed";
+      this.note(this.part());
       this.show();
+      this.row.querySelector('[data-do="resume"]').firstChild.textContent = advice;
       const fault = this.row.querySelector("[data-fault]");
       fault.textContent = words;
       status.textContent = `${this.file.name}: ${words}`;
@@ -204,7 +214,9 @@
       this.row.querySelector('[data-do="resume"]').hidden = !is("paused", "failed");
       this.row.querySelector("[data-fault]").hidden = !is("failed");
       this.row.dataset.state = this.state;
-      if (is("waiting")) this.note(`${megabytes(this.file.size)} MB · waits for its turn`);
+      this.row.querySelector('[data-do="resume"]').firstChild.textContent = "Resume";
+      this.row.querySelector('[data-do="cancel"]').firstChild.textContent = is("failed") ? "Remove" : "Cancel";
+      if (is("waiting")) this.note(`${sizeOf(this.file.size)} · waits for its turn`);
     }
   }
 
@@ -220,7 +232,7 @@
     for (const file of files) {
       const same = [...uploads].find((upload) => upload.file.name === file.name);
       if (same) same.again();
-      else if (file.size > mostMb * 2 ** 20) new Upload(file).fail(`It has ${megabytes(file.size)} MB, and a video may have ${mostMb}. Make it smaller, or have it added on the server: manage.py add_videos.`);
+      else if (file.size > mostMb * 2 ** 20) new Upload(file).fail(`It has ${sizeOf(file.size)}, and a video may have ${mostMb} MB. Make it smaller, or have it added on the server: manage.py add_videos.`, "Try again");
       else new Upload(file);
     }
     next();

@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from django.core.files.storage import default_storage
@@ -260,7 +261,7 @@ def _join(row: VideoUpload, file: TemporaryUploadedFile) -> None:
 
 @transaction.atomic
 def _finish(row: VideoUpload, source: Source, subtitles: Sequence[SubtitleRecord], file_name: str) -> None:
-    about = {"corpus": row.corpus, "name": row.name, "source": source, "actor": row.owner}
+    about: dict[str, Any] = {"corpus": row.corpus, "name": row.name, "source": source, "actor": row.owner}
     video, n_subtitles = video_store(file_name=file_name, subtitles=subtitles, **about)
     UPLOADS.move(row, state=State.DONE, video=video, subtitles=n_subtitles, expires_at=clock.now() + LIFETIME)
     _parts_delete(row)

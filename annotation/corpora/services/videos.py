@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from django.core.files import File
 from django.core.files.storage import default_storage
@@ -141,7 +142,7 @@ def video_add(*, corpus: Corpus, path: Path, actor: User | None = None) -> tuple
         file_name = default_storage.save(video_path(Video(), path.name), File(content))
     try:
         with transaction.atomic():
-            about = {"corpus": corpus, "name": name, "source": source, "actor": actor}
+            about: dict[str, Any] = {"corpus": corpus, "name": name, "source": source, "actor": actor}
             return video_store(file_name=file_name, subtitles=subtitles, **about)
     except BaseException:
         files_delete(file_name)

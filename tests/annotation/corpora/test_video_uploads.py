@@ -389,9 +389,7 @@ class TestReading:
         assert row.state == "failed"
         assert row.error.startswith("This file is 4.00 s long, but film is 5.10 s long in the corpus.")
 
-    def test_a_file_replaces_one_that_could_not_be_cut(
-        self, project: Project, clip: bytes, messages: Messages
-    ) -> None:
+    def test_a_file_replaces_one_that_could_not_be_cut(self, project: Project, clip: bytes, messages: Messages) -> None:
         video = VideoFactory(corpus=project.dataset.corpus, name="film", duration_s=4)
         video.file.name = default_storage.save("videos/old.mp4", BytesIO(b"broken"))  # type: ignore[arg-type]
         video.save()
