@@ -322,6 +322,7 @@ SPECTACULAR_SETTINGS = {
         {"name": "For participants, leads and admins"},
     ],
     "ENUM_NAME_OVERRIDES": {
+        "RoleEnum": "accounts.models.Membership.Role",
         "BatchState": "judging.models.Batch.State",
         "PairState": "judging.models.Pair.State",
         "PairReason": "judging.models.Pair.Reason",

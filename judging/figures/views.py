@@ -79,8 +79,9 @@ def figure(request: MemberRequest, project: Project, name: str) -> HttpResponse:
         **{"splits": Query.Split.values, "weights": list(Weights), "query": request.GET.urlencode()},
         **drawing.more,
     }
-    template = "_small" if request.htmx and "small" in request.GET else "figure"
-    return render(request, f"judging/figures/{template}.html", context)
+    if request.htmx and "small" in request.GET:
+        return render(request, "judging/figures/_small.html", context)
+    return render(request, "judging/figures/figure.html", context)
 
 
 @project_page(STAFF)

@@ -30,7 +30,7 @@ def test_a_database_of_before_is_refused_by_migrate() -> None:
 @pytest.mark.django_db
 def test_a_schema_that_the_release_before_cannot_use_is_refused_while_it_serves() -> None:
     call_command("migrate", rolling=True, stdout=StringIO())  # there is nothing to do
-    execute("DELETE FROM django_migrations WHERE name = '0003_plain_names'")
+    execute("DELETE FROM django_migrations WHERE app = 'judging' AND name >= '0003'")
     with pytest.raises(CommandError, match=r"judging.0003_plain_names.* so the site stops") as refusal:
         call_command("migrate", rolling=True, stdout=StringIO())
     assert refusal.value.returncode == NeedsDowntime.exit_code
