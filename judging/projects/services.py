@@ -86,7 +86,7 @@ def project_create(
 
 @transaction.atomic
 def collection_create(*, name: str, actor: User) -> Project:
-    """Return a new project over a new corpus, both of this name and without videos; ``actor`` leads it.
+    """Return a new project over a new corpus, both of this name and without videos; ``actor`` is lead and admin.
 
     Raises:
         NotPossible: there is a corpus of this name, or no project can have it.

@@ -174,7 +174,7 @@ def collection_new(request: HttpRequest) -> HttpResponse:
     except NotPossible as error:
         form.add_error("name", str(error))
         return render(request, COLLECTION_PAGE, {"form": form}, status=409)
-    messages.success(request, f"{project.name} is made, and you lead it. Add its videos here.")
+    messages.success(request, f"{project.name} is made, and you are lead and admin of it. Add its videos here.")
     return redirect("annotation:corpus", project.uuid)
 
 

@@ -54,6 +54,7 @@ def test_every_form_answers_before_the_server_does(browse: Browse) -> None:
     lead, admin = browse(factories.lead(project)), browse(factories.admin(project))
     pool = reverse("pools:pool", args=[planned_pool(project).uuid])
     more = [*paths(["judging:people", "judging:pay"], project), reverse("annotation:import-new"), pool]
+    more.append(reverse("judging:collection-new"))
     assert silent_forms(lead, *paths(STAFF_PAGES, project), *more, pressed=pressed) == []
     assert silent_forms(admin, *paths(ADMIN_PAGES, project), pressed=pressed) == []
     user = factories.annotator(project)

@@ -158,7 +158,7 @@ def test_pages_of_lead_and_admin_are_clean(browse: Browse) -> None:
     report = quality_report(project)
     assert report is not None
     details += [reverse("judging:figure", args=[project.uuid, name]) for name in ("grades", "cases")]
-    details += [reverse("annotation:corpora"), reverse("annotation:import-new")]
+    details += [*map(reverse, ("annotation:corpora", "annotation:import-new", "judging:collection-new"))]
     details += [reverse("annotation:splits", args=[project.uuid]) + "?val=1&test=1&seed=2"]
     details += [reverse("judging:project-new", args=[project.dataset.corpus.uuid])]
     details += [reverse("judging:agreement-of", args=[project.uuid, next(iter(report.data["annotators"]))])]

@@ -54,7 +54,7 @@ def test_a_new_collection_is_an_empty_corpus_and_a_project_that_its_maker_leads(
     project = Project.objects.get(name="Summer 2")  # the name of the project was taken
     assert answer.redirect_chain[-1][0] == reverse("annotation:corpus", args=[project.uuid])
     assert (project.dataset.corpus.name, project.dataset.corpus.videos.count()) == ("Summer", 0)
-    assert (project.memberships.get().user, project.memberships.get().role) == (person, "lead")
+    assert (project.memberships.get().user, project.memberships.get().roles) == (person, ["lead", "admin"])
     page = answer.content.decode()
     assert "No video yet" in page and "Add videos" in page
     for name, status, words in (("", 422, "Name the collection."), ("Summer", 409, "already. Choose another name.")):
