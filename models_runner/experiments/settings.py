@@ -41,10 +41,11 @@ def options_of(baseline: str, top_n: int, preset: str, changes: Mapping[str, Any
     return {**options, **rest, **parts}
 
 
-# Seconds of a step on two cores without a GPU, where no training here tells: docs/benchmarks/train-step.md.
+# Seconds of a step on two cores without a GPU, where no training here tells: docs/benchmarks/train-step.md, and for
+# small ones docs/benchmarks/demo-experiment.md (155 s of CPU: four trainings of 192 steps; CONQUER 104 s: two of 188).
 STEP_S = {
     "released": {"xml": 1.55, "reloclnet": 2.63, "conquer": 1.51},
-    "small": {"xml": 0.03, "reloclnet": 0.05, "conquer": 0.1},
+    "small": {"xml": 0.2, "reloclnet": 0.2, "conquer": 0.28},
 }
 
 

@@ -2,6 +2,7 @@
 
 import io
 import json
+import math
 import re
 from io import StringIO
 from pathlib import Path
@@ -23,9 +24,10 @@ from models_runner.experiments import files
 from models_runner.experiments.forms import ExperimentForm
 from models_runner.experiments.selectors import ahead_of
 from models_runner.experiments.services import training_cancel
+from models_runner.experiments.settings import STEP_S, options_of
 from models_runner.models import Experiment, FeatureSet, Training
 from tests.conftest import Messages
-from tests.factories import NOW, MembershipFactory, admin
+from tests.factories import NOW, MembershipFactory, QueryFactory, admin
 from tests.judging.api.acts import bearer, refusal, url
 from tests.judging.scenario import HandMade
 from tests.models_runner.acts import ready_release
@@ -303,6 +305,43 @@ def test_a_small_corpus_begins_small(site: Site, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("models_runner.experiments.views.FEW_VIDEOS", few)
     page = site.client.get(site.url("experiment-new")).content.decode()
     assert f'<option value="{preset}" selected>' in page
+
+
+def test_the_form_says_beforehand_what_a_training_will_be(site: Site) -> None:
+    QueryFactory.create_batch(4, project=site.hand_made.project, split="train")
+    count = site.hand_made.project.queries.filter(split="train").count()
+    steps = math.ceil(count * 20 / 64) * 30
+    values = {"baseline": "reloclnet", "top_n": "20", "preset": "small"}
+    text = site.client.get(site.url("experiment-new"), values, headers={"HX-Request": "true"}).text
+    assert f"30 epochs of {count * 20} samples, 64 a step, {steps} steps; hidden size 64" in text
+    minutes = max(1, math.ceil(steps * STEP_S["small"]["reloclnet"] / 60))
+    assert f"at most about {minutes} minute" in text and "two cores and no GPU" in text
+    assert "10 epochs bring nothing better" in text and "<html" not in text
+    training = site.order(options=options_of("reloclnet", 20, "small", {}))
+    trained(training)
+    Training.objects.filter(pk=training.pk).update(seconds_per_step=60.0)
+    text = site.client.get(site.url("experiment-new"), values, headers={"HX-Request": "true"}).text
+    assert f"at most about {steps} minute" in text and "By the last such training here, 60 s a step" in text
+    text = site.client.get(site.url("experiment-new"), values | {"top_n": "7"}, headers={"HX-Request": "true"}).text
+    assert "Choose model, N and settings" in text
+
+
+def test_a_training_that_stopped_early_says_where_and_why_with_a_full_bar(site: Site) -> None:
+    training = site.order(options=options_of("reloclnet", 20, "small", {}))
+    trained(training)
+    Training.objects.filter(pk=training.pk).update(step=525, steps=1050)
+    page = site.page(training.experiment)
+    assert "stopped early at step 525: no better for 10 epochs" in page and '<progress value="100" max="100"' in page
+    Training.objects.filter(pk=training.pk).update(step=1050)
+    assert "stopped early" not in site.page(training.experiment)
+
+
+@pytest.mark.parametrize(("changes", "offset"), [({}, 0.0), ({"end_offset_s": 1.5}, 1.5)])
+def test_small_settings_end_in_time_unless_the_released_ends_are_chosen(
+    changes: dict[str, float], offset: float
+) -> None:
+    assert options_of("xml", 20, "small", changes)["decoding"] == {"end_offset_s": offset}
+    assert options_of("xml", 20, "released", {})["decoding"] == {}
 
 
 def test_its_form_orders_one_however_often_it_is_sent(site: Site) -> None:
