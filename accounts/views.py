@@ -143,8 +143,9 @@ def account(request: HttpRequest) -> HttpResponse:
     context = {"form": form, "memberships": person.memberships.select_related("project").order_by("project__name")}
     context |= {"sessions": sessions_of(person), "second_steps": second_steps(person)}
     linked = set(SocialAccount.objects.filter(user=person).values_list("provider", flat=True))
-    context |= {"providers": [(one, one.sub_id in linked) for one in provider_adapter().list_providers(request)]}
-    context["former_providers"] = sorted(linked - {one.sub_id for one, _ in context["providers"]})
+    providers = provider_adapter().list_providers(request)
+    context |= {"providers": [(one, one.sub_id in linked) for one in providers]}
+    context["former_providers"] = sorted(linked - {one.sub_id for one in providers})
     return render(request, "accounts/account.html", context, status=422 if form.errors else 200)
 
 

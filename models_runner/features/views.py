@@ -33,17 +33,20 @@ PAGE = "models_runner:features"
 feature_set_page = row_page(FeatureSet.objects.select_related("project"), benchmark_runners)
 
 
+EXTRACTIONS = [
+    (f"{kind} {extractor}", f"{kind.label}: {FeatureSet.Extractor(extractor).label}")
+    for kind in FeatureSet.Kind
+    for extractor, about in EXTRACTORS.items()
+    if kind.value in about.kinds
+]
+
+
 class ExtractionForm(forms.Form):
     """Features that are to be made."""
 
     what = forms.ChoiceField(
         label="Features of, by",
-        choices=[
-            (f"{kind} {extractor}", f"{kind.label}: {FeatureSet.Extractor(extractor).label}")
-            for kind in FeatureSet.Kind
-            for extractor, about in EXTRACTORS.items()
-            if kind.value in about.kinds
-        ],
+        choices=EXTRACTIONS,
         error_messages=dict.fromkeys(("required", "invalid_choice"), "Choose what to make features of."),
     )
     model = forms.CharField(max_length=200, required=False, label="Model", help_text=MODEL_HELP)
@@ -53,7 +56,7 @@ class ExtractionForm(forms.Form):
         super().__init__(*args, **options)
         if not Subtitle.objects.filter(video__corpus=project.dataset.corpus_id).exists():
             what = cast(forms.ChoiceField, self.fields["what"])
-            what.choices = [choice for choice in what.choices if not choice[0].startswith(FeatureSet.Kind.SUBTITLE)]
+            what.choices = [choice for choice in EXTRACTIONS if not choice[0].startswith(FeatureSet.Kind.SUBTITLE)]
             what.help_text = "Of subtitles, once the corpus has some."
 
     def clean(self) -> dict[str, Any]:
