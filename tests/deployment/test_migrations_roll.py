@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
+from django.db import models
 from django.db.migrations import Migration, operations
 from django.db.migrations.operations.base import Operation
 
@@ -31,7 +32,10 @@ def faults(migration: type[Migration]) -> list[str]:
     """List its changes that break code of the release before."""
     if getattr(migration, "not_used_since", "") or getattr(migration, "needs_downtime", False):
         return []
-    return [fault for operation in flat(migration.operations) if (fault := fault_of(operation))]
+    changes = list(flat(migration.operations))
+    new_tables = {operation.name_lower for operation in changes if isinstance(operation, operations.CreateModel)}
+    in_old_tables = [change for change in changes if getattr(change, "model_name_lower", "") not in new_tables]
+    return [fault for change in in_old_tables if (fault := fault_of(change))]
 
 
 def flat(nested_operations: list[Operation]) -> Iterator[Operation]:
@@ -65,6 +69,7 @@ def test_every_migration_since_can_run_before_its_code() -> None:
     [
         (operations.RemoveField("Pair", "state"), {}, 1),
         (operations.RunSQL("ALTER TABLE judging_pair DROP COLUMN state"), {}, 1),
+        (operations.AddField("Pair", "state", models.TextField()), {}, 1),
         (operations.RemoveField("Pair", "state"), {"not_used_since": "0.2.0"}, 0),
         (operations.RemoveField("Pair", "state"), {"needs_downtime": True}, 0),
     ],
@@ -72,6 +77,11 @@ def test_every_migration_since_can_run_before_its_code() -> None:
 def test_the_rule_finds_what_removes_something(operation: Operation, values: dict[str, object], number: int) -> None:
     migration = type("Migration", (Migration,), {"operations": [operation], **values})
     assert len(faults(migration)) == number
+
+
+def test_a_table_that_the_release_before_does_not_know_may_require_what_it_likes() -> None:
+    changes = [operations.CreateModel("New", []), operations.AddField("New", "state", models.TextField())]
+    assert faults(type("Migration", (Migration,), {"operations": changes})) == []
 
 
 def test_a_site_rolls_only_over_what_the_release_before_can_serve_beside() -> None:
