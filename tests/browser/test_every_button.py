@@ -48,6 +48,7 @@ def silent_forms(page: Page, *addresses: str, pressed: set[str]) -> list[str]:
                 page.wait_for_timeout(5)
             while routes:
                 routes.pop().abort("aborted")  # the page stays
+            page.wait_for_function("!document.querySelector('.htmx-request')")  # it has noticed
         page.unroute("**")
     return silent
 
