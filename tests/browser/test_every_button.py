@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 from django.urls import reverse
-from playwright.sync_api import Page, Route
+from playwright.sync_api import Page, Route, expect
 
 from accounts.models import User
 from tests import factories
@@ -48,7 +48,7 @@ def silent_forms(page: Page, *addresses: str, pressed: set[str]) -> list[str]:
                 page.wait_for_timeout(5)
             while routes:
                 routes.pop().abort("aborted")  # the page stays
-            page.wait_for_function("!document.querySelector('.htmx-request')")  # it has noticed
+            expect(page.locator(".htmx-request")).to_have_count(0)  # it has noticed
         page.unroute("**")
     return silent
 
