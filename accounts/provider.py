@@ -50,7 +50,7 @@ BROKEN = (OAuth2Error, RequestException, LookupError, TypeError, ValueError, Att
 BUSY = "Many people are logging in by this provider just now. Wait half a minute, then try again."
 ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri")
 LATE_S = 30  # of a provider's clock
-CONFIGURATION_S = 300  # for which a provider is not asked again what it is
+CONFIGURATION_S = 300  # for which a provider's discovery document is used again
 NOT_LINKED = (
     "No account here is linked with your log-in by {name}. Log in with your password, then link it under Account."
     " No account? Ask the lead of your project for an invitation."

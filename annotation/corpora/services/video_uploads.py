@@ -108,7 +108,7 @@ def _mb(size: int) -> str:
 def video_part_add(*, upload: VideoUpload, offset: int, read: Read) -> VideoUpload:
     """Store the bytes that ``read`` gives as those from ``offset`` on; with the last ones the file is read by a task.
 
-    What came before the connection broke is stored, too. ``read`` is asked for some bytes at a time.
+    What came before the connection broke is stored, too. ``read`` gets the most bytes it may return at a time.
 
     Returns:
         The upload, as it is now.
