@@ -1,7 +1,6 @@
-"""The menu, which is the pages of the viewer's roles in the project at hand, as ``settings.MENU`` lists them; the start
-page, and help."""
+"""The menu, which is the pages of the viewer's roles in the project at hand in groups, as ``settings.MENU`` lists them;
+the start page, and help."""
 
-from itertools import chain
 from typing import Any, NamedTuple, cast
 
 from django.conf import settings
@@ -10,41 +9,81 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
+from accounts import access
 from accounts.access import STAFF, benchmark_runners
 from accounts.models import Membership, User
 
 LAST = "project"  # in the session: the project visited last
 
 
-class Entry(NamedTuple):
+class Page(NamedTuple):
     label: str
     url: str
-    current: bool
+    name: str  # of its route
+    current: bool = False
+
+
+class Group(NamedTuple):
+    label: str
+    pages: list[Page]
+
+    @property
+    def url(self) -> str:
+        return self.pages[0].url
+
+    @property
+    def current(self) -> bool:
+        return any(page.current for page in self.pages)
 
 
 def navigation(request: HttpRequest) -> dict[str, Any]:
-    """``membership`` and the entries it opens: of the page's project, else of the one visited last."""
+    """``membership`` and the groups of pages it opens: of the page's project, else of the one visited last."""
     membership = _membership(request)
     if membership is None:
-        return {"entries": []}
-    urls = {label: reverse(name, args=[membership.project.uuid]) for label, name in pages_of(membership)}
-    beginnings = urls | settings.MENU_ADDRESSES
-    current = [label for label in urls if request.path.startswith(beginnings[label])]
-    here = max(current, key=lambda label: len(urls[label]), default="")  # a page below another is itself
-    entries = [Entry(label, url, label == here) for label, url in urls.items()]
+        return {"menu": []}
+    menu = with_current(menu_of(membership), request)
     return {
         "membership": membership,
         "project": membership.project,
         "may_decide": membership.is_lead,
         "may_benchmark": membership.has(benchmark_runners()),
-        "entries": entries,
+        "menu": menu,
+        "has_groups": any(len(group.pages) > 1 for group in menu),
+        "pages": next((group.pages for group in menu if group.current and len(group.pages) > 1), []),
     }
 
 
-def pages_of(membership: Membership) -> list[tuple[str, str]]:
-    """Return the menu of the person's roles: the entries of each, once."""
-    entries = chain.from_iterable(settings.MENU[role] for role in membership.roles)
-    return list(dict(entries).items())
+def menu_of(membership: Membership) -> list[Group]:
+    """Return the menu of the person's roles: the pages of each that they may open, once."""
+    groups: dict[str, dict[str, str]] = {}
+    for role in membership.roles:
+        for label, pages in settings.MENU[role].items():
+            groups.setdefault(label, {}).update({name: text for text, name in pages if _may_open(membership, name)})
+    return [
+        Group(
+            label if len(pages) > 1 else next(iter(pages.values())),
+            [Page(text, reverse(name, args=[membership.project.uuid]), name) for name, text in pages.items()],
+        )
+        for label, pages in groups.items()
+        if pages
+    ]
+
+
+def _may_open(membership: Membership, name: str) -> bool:
+    if name not in settings.MENU_ROLES:
+        return True
+    roles = getattr(access, settings.MENU_ROLES[name])
+    return membership.has(roles() if callable(roles) else roles)
+
+
+def with_current(menu: list[Group], request: HttpRequest) -> list[Group]:
+    """Mark the page at hand, or the one it belongs to: as ``settings.MENU_BELOW`` says, or the start of its address."""
+    view_name = request.resolver_match.view_name if request.resolver_match else ""
+    pages = [page for group in menu for page in group.pages]
+    above = [page for page in pages if view_name in settings.MENU_BELOW.get(page.name, ())]
+    beginnings = [page for page in pages if request.path.startswith(page.url)]
+    here = above[0] if above else max(beginnings, key=lambda page: len(page.url), default=None)
+    return [Group(label, [page._replace(current=page is here) for page in group]) for label, group in menu]
 
 
 def _membership(request: HttpRequest) -> Membership | None:
@@ -85,7 +124,7 @@ def home(request: HttpRequest) -> HttpResponse:
 
 
 def first_page(membership: Membership) -> str:
-    return reverse(pages_of(membership)[0][1], args=[membership.project.uuid])
+    return menu_of(membership)[0].url
 
 
 def guide(request: HttpRequest) -> HttpResponse:

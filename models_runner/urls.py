@@ -1,5 +1,6 @@
 from django.urls import path
 
+from annotation.corpora.views import video_file
 from models_runner.experiments import views as experiments_views
 from models_runner.features import views as features_views
 from models_runner.leaderboard import views as leaderboard_views
@@ -28,7 +29,7 @@ urlpatterns = [
     path("training/<uuid:training_uuid>/resume/", experiments_views.training_resume, name="training-resume"),
     path("training/<uuid:training_uuid>/files/<str:name>", experiments_views.training_file, name="training-file"),
     path("<uuid:project_uuid>/search/", search_views.search, name="search"),
-    path("<uuid:project_uuid>/video/<uuid:video_uuid>/", search_views.video, name="video"),
+    path("<uuid:project_uuid>/video/<uuid:video_uuid>/", video_file, name="video"),
     path("<uuid:project_uuid>/features/", features_views.features, name="features"),
     path("<uuid:project_uuid>/features/new/", features_views.feature_set_create, name="feature-set-create"),
     path("<uuid:project_uuid>/features/file/", features_views.feature_set_register, name="feature-set-register"),

@@ -68,6 +68,7 @@ class Caption(models.Model):
         ACCEPTED = "accepted"
         IN_REVIEW = "in_review", "in review"
         EDITED = "edited"
+        REJECTED = "rejected"  # by a person; serves nothing
 
     class Check(models.TextChoices):
         """Why a person must look at it; the first two are the checks of the paper, the others stand in their way."""
@@ -115,7 +116,8 @@ class Caption(models.Model):
         constraints = [
             models.CheckConstraint(condition=~Q(text=""), name="caption_says_something"),
             models.CheckConstraint(
-                condition=Q(state__in=["proposed", "accepted", "in_review", "edited"]), name="caption_state_is_known"
+                condition=Q(state__in=["proposed", "accepted", "in_review", "edited", "rejected"]),
+                name="caption_state_is_known",
             ),
             models.CheckConstraint(
                 condition=~Q(state="in_review") | ~Q(failed=[]), name="caption_in_review_failed_a_check"
@@ -129,7 +131,8 @@ class Caption(models.Model):
                 name="caption_similarity_has_its_measure",
             ),
             models.CheckConstraint(
-                condition=~Q(state="edited") | Q(reviewed_by__isnull=False), name="caption_edited_by_a_person"
+                condition=~Q(state__in=["edited", "rejected"]) | Q(reviewed_by__isnull=False),
+                name="caption_edited_by_a_person",
             ),
         ]
         indexes = [
@@ -236,12 +239,13 @@ class CaptionRedo(models.Model):
 
 
 class CaptionReview(models.Model):
-    """A person's decision about a caption in review, and the caption before it, so that it can be undone."""
+    """A person's decision about a caption, and the caption before it, so that it can be undone."""
 
     class Decision(models.TextChoices):
         ACCEPTED = "accepted"
         EDITED = "edited"
         REDONE = "redone"
+        REJECTED = "rejected"
 
     caption = models.ForeignKey(Caption, models.PROTECT, related_name="reviews")
     actor = models.ForeignKey(User, models.PROTECT, related_name="+")
@@ -254,6 +258,7 @@ class CaptionReview(models.Model):
     class Meta:
         constraints = [
             models.CheckConstraint(
-                condition=Q(decision__in=["accepted", "edited", "redone"]), name="caption_review_decision_is_known"
+                condition=Q(decision__in=["accepted", "edited", "redone", "rejected"]),
+                name="caption_review_decision_is_known",
             )
         ]

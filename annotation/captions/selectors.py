@@ -34,6 +34,7 @@ class Report:
     waiting: int
     accepted_by_people: int
     edited: int
+    rejected: int
     tokens: int
     cost_usd: Decimal
     checks: list[CheckRow]
@@ -41,7 +42,7 @@ class Report:
     @property
     def unchecked(self) -> int:
         """Proposed, and not checked yet."""
-        return self.rewritten - self.accepted - self.waiting - self.accepted_by_people - self.edited
+        return self.rewritten - self.accepted - self.waiting - self.accepted_by_people - self.edited - self.rejected
 
     @property
     def left(self) -> int:
@@ -57,6 +58,7 @@ def captions_report(corpus_id: int) -> Report:
         waiting=Count("pk", filter=Q(state=State.IN_REVIEW)),
         accepted_by_people=Count("pk", filter=Q(state=State.ACCEPTED, reviewed_by__isnull=False)),
         edited=Count("pk", filter=Q(state=State.EDITED)),
+        rejected=Count("pk", filter=Q(state=State.REJECTED)),
         tokens=Sum("tokens_in", default=0) + Sum("tokens_out", default=0),
         cost_usd=Sum("cost_usd", default=Decimal(0)),
     )

@@ -1,6 +1,8 @@
 """The page where captions are rewritten and those that failed a check are decided."""
 
+from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -38,6 +40,13 @@ class DecideForm(forms.Form):
     caption = forms.UUIDField()
     act = forms.ChoiceField(choices=[(act, act) for act in ("accept", "edit", "redo")])
     text = forms.CharField(required=False, max_length=services.LONGEST)
+
+
+class CorrectForm(forms.Form):
+    caption = forms.UUIDField()
+    act = forms.ChoiceField(choices=[(act, act) for act in ("accept", "edit", "reject")])
+    before = forms.CharField()
+    text = forms.CharField(required=False)
 
 
 @project_page(STAFF)
@@ -139,6 +148,33 @@ def _answer(
         shown_query = urlsplit(request.htmx.current_url or "").query  # of the page that this fragment is for
         context |= {"renewed": True, **_counters(project, _check(shown_query))}
     return render(request, "annotation/captions/_caption.html", context, status=status)
+
+
+@project_action(STAFF, back="annotation:corpus")
+def correct(request: MemberRequest, project: Project) -> HttpResponse:
+    """Correct, reject or accept again a caption on its video's page, whether or not it passed the checks."""
+    form = CorrectForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, "This form cannot be read. Load the page again.")
+        return redirect("annotation:corpus", project.uuid)
+    values, error = form.cleaned_data, ""
+    caption = _caption(project, values["caption"])
+    decisions: dict[str, Callable[..., None]] = {
+        "accept": services.caption_accept,
+        "reject": partial(services.caption_reject, before=values["before"]),
+        "edit": partial(services.caption_edit, before=values["before"], text=values["text"]),
+    }
+    try:
+        decisions[values["act"]](project=project, caption=caption, actor=request.user)
+    except NotPossible as refusal:
+        error = str(refusal)
+    row = selectors.captions_shown().get(pk=caption.pk)
+    if not request.htmx:
+        if error:
+            messages.error(request, error)
+        return redirect("annotation:video", project.uuid, row.moment.video.uuid)
+    context = {"caption": row, "project": project, "error": error, "typed": values["text"] if error else ""}
+    return render(request, "annotation/captions/_correct.html", context, status=409 if error else 200)
 
 
 def _caption(project: Project, uuid: UUID | None) -> Caption:

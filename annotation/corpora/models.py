@@ -250,6 +250,10 @@ class Moment(models.Model):
     def __str__(self) -> str:
         return f"{self.video.name} {self.start_s:.2f}-{self.end_s:.2f} s"
 
+    @property
+    def length_s(self) -> float:
+        return self.end_s - self.start_s
+
 
 class Description(models.Model):
     """The precise sentence somebody wrote about a moment."""

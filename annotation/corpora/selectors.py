@@ -1,11 +1,23 @@
 """Reads of corpora and their imports, and what a corpus needs next: import, rewriting, review, splits, candidates."""
 
+from collections import defaultdict
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from django.db.models import Count, Model, Q, QuerySet
+from django.db.models import Count, Model, Prefetch, Q, QuerySet
 
 from accounts.models import Membership, Project, User
-from annotation.models import Caption, Corpus, CorpusImport, Description, Moment, Subtitle, Video, VideoUpload
+from annotation.models import (
+    Candidate,
+    Caption,
+    Corpus,
+    CorpusImport,
+    Description,
+    Moment,
+    Subtitle,
+    Video,
+    VideoUpload,
+)
 from annotation.queries.selectors import queries_to_judge, queries_to_train_on
 
 CAPTIONS = "annotation:captions"
@@ -56,6 +68,46 @@ def corpus_is_seen(corpus_id: int) -> bool:
     """Whether the corpus has a video to look at, or a preview."""
     ready = Moment.objects.filter(video__corpus=corpus_id, preview_state=Moment.Preview.READY)
     return Video.objects.filter(corpus=corpus_id).exclude(file="").exists() or ready.exists()
+
+
+def videos_shown(corpus: Corpus, words: str = "") -> QuerySet[Video]:
+    """Return the corpus's videos by name, counted and with their moments; ``words``: of their name or a caption."""
+    state = Moment.Preview
+    videos = corpus.videos.all()
+    if words:
+        captions = Caption.objects.filter(description__corpus=corpus.pk, text__icontains=words)
+        videos = videos.filter(Q(name__icontains=words) | Q(pk__in=captions.values("moment__video")))
+    moments = Moment.objects.order_by("start_s").only("video", "start_s", "end_s", "preview_state")
+    return (
+        videos.annotate(
+            total=Count("moments"),
+            ready=Count("moments", filter=Q(moments__preview_state=state.READY)),
+            failed=Count("moments", filter=Q(moments__preview_state=state.FAILED)),
+        )
+        .prefetch_related(Prefetch("moments", moments))
+        .order_by("name")
+    )
+
+
+@dataclass(frozen=True)
+class ShownMoment:
+    """A moment of a video, its captions, and for which queries of a project it is a candidate, best rank first."""
+
+    moment: Moment
+    captions: list[Caption]
+    candidates: list[Candidate]
+
+
+def moments_shown(project: Project, video: Video) -> list[ShownMoment]:
+    """Return the video's moments in the order of time."""
+    moments = list(video.moments.order_by("start_s", "end_s", "pk"))
+    captions, candidates = defaultdict(list), defaultdict(list)
+    for caption in Caption.objects.filter(moment__in=moments).select_related("description").order_by("pk"):
+        captions[caption.moment_id].append(caption)
+    served = Candidate.objects.filter(query__project=project, query__is_placeholder=False, moment__in=moments)
+    for candidate in served.select_related("query").order_by("rank", "pk"):
+        candidates[candidate.moment_id].append(candidate)
+    return [ShownMoment(moment, captions[moment.pk], candidates[moment.pk]) for moment in moments]
 
 
 class Step(NamedTuple):

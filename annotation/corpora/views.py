@@ -4,40 +4,53 @@ And the uploads of videos, which scripts speak tus 1.0.0 with: https://tus.io/pr
 """
 
 import binascii
+import mimetypes
 from base64 import b64decode
 from collections.abc import Callable
 from functools import partial, wraps
 from typing import Any, cast
+from uuid import UUID
 
 from django import forms
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
-from django.db.models import Count, Q
-from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import redirect, render
+from django.db.models import Count
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.http import http_date
 
 from accounts.access import STAFF, MemberRequest, project_page, row_page, staff_page
 from accounts.models import Project, User
 from accounts.uploads import IMPORTS_SHOWN, receives_file, save_form, upload_urls
+from annotation.captions.services.captions import LONGEST
 from annotation.corpora.importers import FORMATS, form_of
 from annotation.corpora.selectors import (
     corpora_of,
     corpora_within_reach,
+    moments_shown,
     next_step,
     projects_run_by,
     uploads_of,
+    videos_shown,
 )
 from annotation.corpora.services import imports, video_uploads
 from annotation.corpora.services.videos import VIDEO_SUFFIXES
-from annotation.models import CorpusImport, Moment, VideoUpload
+from annotation.models import CorpusImport, Moment, Video, VideoUpload
+from annotation.previews.services import poster_of
 from core.exceptions import MomentJudgeError
+from core.files import file_answer
 from core.lists import page_of
 from core.uploads import NameField, UploadField, first_warnings
 
 MOST_DURATIONS_MB = 20
-PER_PAGE = 50
+PER_PAGE, FAILURES_SHOWN = 24, 50
+CACHED = "private, max-age=86400"
+NO_PICTURE = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 320 180"><g fill="none" stroke="#8a94a6" stroke-width="3">'
+    '<rect x="120" y="62" width="80" height="56" rx="6"/><path d="m150 78 24 12-24 12z"/></g></svg>'
+)
 
 
 class ImportForm(forms.Form):
@@ -68,21 +81,28 @@ class ImportForm(forms.Form):
         return table
 
 
+class SpanForm(forms.Form):
+    """A part of a video, in seconds."""
+
+    at = forms.RegexField(r"^\d{1,6}(\.\d{1,3})?,\d{1,6}(\.\d{1,3})?$", strip=False)
+
+    @property
+    def span(self) -> tuple[float, float]:
+        start, end = map(float, self.cleaned_data["at"].split(","))
+        return start, end
+
+
 @project_page(STAFF)
 def corpus(request: MemberRequest, project: Project) -> HttpResponse:
-    """Videos of the corpus with the state of their moments' previews, and what could not be cut."""
-    state = Moment.Preview
-    videos = project.dataset.corpus.videos.annotate(
-        total=Count("moments"),
-        ready=Count("moments", filter=Q(moments__preview_state=state.READY)),
-        failed=Count("moments", filter=Q(moments__preview_state=state.FAILED)),
-    ).order_by("name")
+    """Videos of the corpus with their moments, and what could not be cut."""
+    words = request.GET.get("q", "").replace("\0", "").strip()
     moments = Moment.objects.filter(video__corpus=project.dataset.corpus_id)
-    failures = moments.filter(preview_state=state.FAILED).select_related("video").order_by("video__name", "start_s")
+    failures = moments.filter(preview_state=Moment.Preview.FAILED).select_related("video")
     uploads = uploads_of(project.dataset.corpus)
     context = {
-        "page": page_of(request, videos, PER_PAGE),
-        "failures": failures[:PER_PAGE],
+        "page": page_of(request, videos_shown(project.dataset.corpus, words), PER_PAGE),
+        "words": words,
+        "failures": failures.order_by("video__name", "start_s")[:FAILURES_SHOWN],
         "counts": dict(moments.values_list("preview_state").annotate(n=Count("pk")).order_by()),
         "step": next_step(project),
         "unfinished": [row for row in uploads if row.state != VideoUpload.State.DONE],
@@ -93,6 +113,44 @@ def corpus(request: MemberRequest, project: Project) -> HttpResponse:
         "piece_bytes": settings.VIDEO_PIECE_BYTES,
     }
     return render(request, "annotation/corpora/corpus.html", context)
+
+
+@project_page(STAFF)
+def video(request: MemberRequest, project: Project, video_uuid: UUID) -> HttpResponse:
+    """One video: player, moments, captions to correct, subtitles."""
+    row = _video(project, video_uuid)
+    context = {
+        "video": row,
+        "rows": moments_shown(project, row),
+        "subtitles": row.subtitles.order_by("start_s", "pk"),
+        "longest": LONGEST,
+    }
+    return render(request, "annotation/corpora/video.html", context)
+
+
+@project_page(STAFF)
+def video_file(request: MemberRequest, project: Project, video_uuid: UUID) -> HttpResponseBase:
+    """A video of the project, or the part that a player needs."""
+    row = _video(project, video_uuid)
+    if not row.file or not row.file.storage.exists(str(row.file.name)):
+        raise Http404
+    kind = mimetypes.guess_type(str(row.file.name))[0] or ""
+    kind = kind if kind.startswith("video/") else "application/octet-stream"
+    return file_answer(request, row.file, content_type=kind, cache=CACHED)
+
+
+@project_page(STAFF)
+def video_poster(request: MemberRequest, project: Project, video_uuid: UUID) -> HttpResponse:
+    """A picture that stands for a video, or for the part ``at=start,end`` of it; an empty frame where there is none."""
+    span = SpanForm(request.GET)
+    poster = poster_of(_video(project, video_uuid), span.span if span.is_valid() else None)
+    if poster is None:
+        return HttpResponse(NO_PICTURE, content_type="image/svg+xml", headers={"Cache-Control": "no-store"})
+    return HttpResponse(poster, content_type="image/jpeg", headers={"Cache-Control": CACHED})
+
+
+def _video(project: Project, uuid: UUID) -> Video:
+    return get_object_or_404(Video, uuid=uuid, corpus=project.dataset.corpus_id)
 
 
 TUS_VERSION = "1.0.0"

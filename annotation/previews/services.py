@@ -10,11 +10,14 @@ from tempfile import TemporaryDirectory
 from uuid import uuid4
 
 from django.core.files.base import ContentFile
-from django.core.files.storage import default_storage
+from django.core.files.storage import FileSystemStorage, default_storage
 from django.db import IntegrityError, transaction
+from django.db.models import F
+from django.db.models.functions import Abs
 
 from annotation.corpora.models import preview_path
 from annotation.models import Moment, Video
+from annotation.previews import posters
 from annotation.previews.cutting import CutFailure, Preview, cut_previews
 from annotation.previews.process import VideoUnreadable
 from core.exceptions import NotPossible, StorageUnavailable
@@ -132,6 +135,32 @@ def local_copy(video: Video) -> Iterator[Path]:
             yield path
     else:
         yield path
+
+
+def poster_of(video: Video, span: tuple[float, float] | None = None) -> bytes | None:
+    """Return a picture that stands for the video, a JPEG: of its middle moment, else of its file where that is here.
+
+    ``span``, seconds: of this part of it, where the file is here. None where nothing can be shown.
+    """
+    is_here = bool(video.file) and isinstance(video.file.storage, FileSystemStorage)
+    if not (is_here and span):
+        ready = video.moments.filter(preview_state=Moment.Preview.READY)
+        middle = ready.order_by(Abs(F("start_s") + F("end_s") - video.duration_s), "pk").first()
+        if middle is not None and (poster := poster_of_moment(middle)):
+            return poster
+    try:
+        return posters.poster_of_video(Path(video.file.path), span) if is_here else None
+    except VideoUnreadable:
+        return None
+
+
+def poster_of_moment(moment: Moment) -> bytes | None:
+    """Return a picture that stands for the moment, a JPEG; None where its preview cannot be read."""
+    try:
+        with moment.preview.open("rb") as gif:
+            return posters.poster_of_preview(gif)
+    except OSError:
+        return None
 
 
 @swept

@@ -97,39 +97,100 @@ TEMPLATES = [
     }
 ]
 
-# The menu of each role (of several, the entries of each once): labels and names of pages
-STAFF_PAGES = [
-    ("Overview", "judging:overview"),
-    ("Review", "judging:review-queue"),
-    ("Queries", "judging:queries"),
-    ("Corpus", "annotation:corpus"),
-    ("Exams", "judging:exams"),
-    ("Quality", "judging:flags"),
-    ("Figures", "judging:figures"),
-    ("Releases", "judging:releases"),
-    ("Leaderboard", "models_runner:runs"),
-    ("Benchmarks", "models_runner:experiments"),
-    ("Search", "models_runner:search"),
-    ("Settings", "judging:guideline"),
-    ("Audit", "judging:audit"),
-]
-MENU = {
-    "annotator": [
-        ("Judge", "judging:desk"),
-        ("My grades", "judging:own-grades"),
-        ("My hours", "judging:hours"),
-        ("Guideline", "judging:guideline"),
+# The menu of each role (of several, the pages of each once): groups, and the pages of each by label and name
+STAFF_MENU = {
+    "Overview": [("Overview", "judging:overview")],
+    "Data": [
+        ("Videos", "annotation:corpus"),
+        ("Captions", "annotation:captions"),
+        ("Query sets", "judging:query-sets"),
+        ("Pools", "pools:pools"),
+        ("Splits", "annotation:splits"),
+        ("Training sets", "annotation:train-sets"),
+        ("Statistics", "annotation:statistics"),
     ],
-    "lead": [*STAFF_PAGES[:-1], ("People", "judging:people"), ("Pay", "judging:pay"), STAFF_PAGES[-1]],
-    "admin": STAFF_PAGES,
-    "participant": [
+    "Judging": [
+        ("Review", "judging:review-queue"),
+        ("Queries", "judging:queries"),
+        ("Quality", "judging:agreement"),
+        ("Coverage", "judging:coverage"),
+        ("Edited captions", "judging:caption-edits"),
+    ],
+    "People": [
+        ("People", "judging:people"),
+        ("Exams", "judging:exams"),
+        ("Hours and pay", "judging:pay"),
+        ("Forecast", "judging:forecast"),
+    ],
+    "Results": [
+        ("Releases", "judging:releases"),
+        ("Figures", "judging:figures"),
         ("Leaderboard", "models_runner:runs"),
-        ("Upload a run", "models_runner:run-new"),
-        ("Files", "models_runner:files"),
+        ("Benchmarks", "models_runner:experiments"),
+        ("Features", "models_runner:features"),
+        ("Tables", "models_runner:tables"),
+        ("Judging economy", "models_runner:economy"),
+        ("Moment search", "models_runner:search"),
+    ],
+    "Settings": [
+        ("Guideline", "judging:guideline"),
+        ("Tutorial", "judging:training"),
+        ("Screening test", "judging:screening-questions"),
+        ("Policy", "judging:policy"),
+        ("Audit", "judging:audit"),
     ],
 }
-# How addresses of an entry's pages begin, where that is not as its own does
-MENU_ADDRESSES = {"Settings": ("/guideline", "/training", "/screening", "/policy")}
+MENU = {
+    "annotator": {
+        "Judge": [("Judge", "judging:desk")],
+        "My grades": [("My grades", "judging:own-grades")],
+        "My hours": [("My hours", "judging:hours")],
+        "Guideline": [("Guideline", "judging:guideline")],
+    },
+    "lead": STAFF_MENU,
+    "admin": STAFF_MENU,
+    "participant": {
+        "Leaderboard": [("Leaderboard", "models_runner:runs")],
+        "Upload a run": [("Upload a run", "models_runner:run-new")],
+        "Files": [("Files", "models_runner:files")],
+    },
+}
+# Pages of the menu that not all of its staff may open: the functions or sets of accounts.access that say who
+MENU_ROLES = {
+    "judging:people": "LEAD",
+    "judging:pay": "LEAD",
+    "judging:forecast": "LEAD",
+    "models_runner:features": "benchmark_runners",
+}
+# Pages that belong to one of the menu though their addresses do not begin with its own
+MENU_BELOW = {
+    "annotation:corpus": ["annotation:video"],
+    "judging:query-sets": ["judging:query-set"],
+    "pools:pools": ["pools:pool"],
+    "judging:review-queue": ["judging:batch-review"],
+    "judging:queries": ["judging:batch"],
+    "judging:agreement": [
+        "judging:alerts",
+        "judging:alert",
+        "judging:flags",
+        "judging:dropped",
+        "judging:withdrawn",
+    ],
+    "judging:coverage": ["judging:coverage-study"],
+    "judging:exams": ["judging:exam", "judging:known-exam"],
+    "judging:releases": ["judging:release", "judging:release-changes"],
+    "models_runner:runs": ["models_runner:run", "models_runner:run-withdraw"],
+    "models_runner:experiments": [
+        "models_runner:experiment",
+        "models_runner:experiment-delete",
+        "models_runner:training",
+    ],
+    "models_runner:features": ["models_runner:feature-set-delete"],
+    "models_runner:search": ["models_runner:video"],
+    "judging:guideline": ["judging:guideline-version"],
+    "judging:training": ["judging:training-pair"],
+    "judging:screening-questions": ["judging:screening-question"],
+}
 
 # Accounts
 AUTH_PASSWORD_VALIDATORS = [

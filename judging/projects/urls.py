@@ -6,6 +6,7 @@ urlpatterns = [
     path("projects/new/", views.collection_new, name="collection-new"),
     path("projects/new/<uuid:corpus_uuid>/", views.project_new, name="project-new"),
     path("overview/<uuid:project_uuid>/", views.overview, name="overview"),
+    path("find/<uuid:project_uuid>/", views.find, name="find"),
     path("queries/<uuid:project_uuid>/", views.queries, name="queries"),
     path("queries/<uuid:project_uuid>/open/", views.batches_open, name="batches-open"),
     path("queries/<uuid:project_uuid>/sets/", views.query_sets, name="query-sets"),

@@ -15,7 +15,7 @@ from django.utils import timezone
 from accounts.access import LEAD, STAFF, MemberRequest, project_action, project_page, row_page, staff_page
 from accounts.models import Project, User
 from annotation.corpora.selectors import corpora_within_reach, corpus_is_seen
-from annotation.models import Candidate, NamedQuerySet
+from annotation.models import Candidate, Moment, NamedQuerySet
 from annotation.queries.selectors import measures_of, queries_to_judge
 from annotation.similarity.base import SimilarityMissing
 from core.exceptions import NotPossible
@@ -33,6 +33,7 @@ from judging.projects import overview as projects_overview
 from judging.projects import selectors, services
 from judging.projects.charts import day_chart
 from judging.projects.checklist import checklist_of
+from judging.projects.find import find_named
 from judging.projects.forms import CollectionForm, ProjectForm, QuerySetChangeForm, QuerySetForm, SimilarityForm
 from judging.projects.services import collection_create, project_create, project_name_free
 from judging.review.selectors import job_failed, job_running, queries_unfrozen, review_may_be_undone
@@ -40,6 +41,7 @@ from judging.review.views import cases_of, shared
 from judging.studies.selectors import contributions
 
 PER_PAGE = 50
+LONGEST_WORDS = 200
 
 
 @project_page(STAFF)
@@ -57,6 +59,15 @@ def overview(request: MemberRequest, project: Project) -> HttpResponse:
 
 
 @project_page(STAFF)
+def find(request: MemberRequest, project: Project) -> HttpResponse:
+    """Find what the typed words name: a page, or its list alone."""
+    words = request.GET.get("q", "").replace("\0", "").strip()[:LONGEST_WORDS]
+    sections = find_named(request.membership, words) if words else []
+    template = "judging/projects/_found.html" if request.htmx else "judging/projects/find.html"
+    return render(request, template, {"sections": sections, "words": words})
+
+
+@project_page(STAFF)
 def queries(request: MemberRequest, project: Project) -> HttpResponse:
     """Judged queries with the state of their batches."""
     batches = Batch.objects.filter(project=project).select_related("query", "review", "pooling")
@@ -66,8 +77,10 @@ def queries(request: MemberRequest, project: Project) -> HttpResponse:
         batches = batches.filter(state=state)
     pairs = Pair.objects.filter(batch=OuterRef("pk")).order_by().values("batch")
     counts = {name: pairs.filter(state=name) for name in ("settled", "escalated", "dropped")} | {"total": pairs}
+    first = Candidate.objects.filter(query=OuterRef("query"), rank=1, moment__preview_state=Moment.Preview.READY)
     batches = batches.annotate(  # of the rows of one page alone
-        **{name: Coalesce(Subquery(rows.annotate(n=Count("pk")).values("n")), 0) for name, rows in counts.items()}
+        poster=Subquery(first.values("moment__preview_uuid")[:1]),
+        **{name: Coalesce(Subquery(rows.annotate(n=Count("pk")).values("n")), 0) for name, rows in counts.items()},
     ).order_by("query__number", "number")
     page = page_of(request, batches, PER_PAGE)
     context = {

@@ -63,11 +63,13 @@ class AcceptForm(SubmitForm):
 def _line(row: dict[str, Any], preview: str) -> dict[str, Any]:
     pair, candidate, moment = row["pair"], row["pair"].candidate, row["pair"].candidate.moment
     is_ready = moment.preview_state == Moment.Preview.READY
+    gif = preview.replace(str(UUID(int=0)), str(moment.preview_uuid))
     return {
         **row,
         "rank": candidate.rank,
         "moment": str(moment),
-        "gif": preview.replace(str(UUID(int=0)), str(moment.preview_uuid)) if is_ready else "",
+        "gif": gif if is_ready else "",
+        "poster": gif.replace(".gif", ".jpg") if is_ready else "",
         "similarity": "–" if candidate.similarity is None else f"{candidate.similarity:.3f}",
         "relevance": pair.relevance,
         "state": pair.state,

@@ -8,6 +8,7 @@ from judging.work.views import judge, pairs
 urlpatterns = [
     path("previews/<uuid:preview_uuid>.gif", judge.preview, name="preview"),
     path("previews/<uuid:preview_uuid>.mp4", judge.preview, {"field": "preview_clip"}, name="preview-clip"),
+    path("previews/<uuid:preview_uuid>.jpg", judge.preview_poster, name="preview-poster"),
     path("judge/<uuid:project_uuid>/", judge.desk, name="desk"),
     path("judge/<uuid:project_uuid>/take/", judge.assignment_take, name="assignment-take"),
     path("judge/<uuid:project_uuid>/next/", judge.pair_next, name="pair-next"),

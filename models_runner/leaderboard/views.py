@@ -30,7 +30,14 @@ from models_runner.leaderboard import files as leaderboard_files
 from models_runner.leaderboard.charts import OVER_QUERIES, differences_chart, intervals_chart, scatter_chart
 from models_runner.leaderboard.forms import SPLITS, LeaderboardForm, RunForm, ready_releases
 from models_runner.leaderboard.rules import ECONOMY_COLUMNS, rows_of, table_rows
-from models_runner.leaderboard.selectors.comparison import MOST_RUNS, Comparison, case, comparison, comparison_in_steps
+from models_runner.leaderboard.selectors.comparison import (
+    MOST_RUNS,
+    Comparison,
+    case,
+    comparison,
+    comparison_in_steps,
+    queries_named,
+)
 from models_runner.leaderboard.selectors.leaderboard import (
     GROUPS,
     RECALL,
@@ -268,11 +275,18 @@ def case_page(request: MemberRequest, project: Project) -> HttpResponse:
     scorings = list(dict.fromkeys(scoring for scoring in candidates if scoring))
     scorings = scorings or [row.scoring for row in table.ranked[:MOST_RUNS]]
     query_id, staff = request.GET.get("query", ""), sees_all(request.membership)
+    words = request.GET.get("words", "").strip()
+    named_queries = queries_named(filters, words) if words or not query_id else []
+    if words:
+        query_id = named_queries[0][0] if len(named_queries) == 1 else ""
     result = case(filters, project, query_id, scorings, previews=staff) if query_id else None
     if result is None and query_id:
         raise Http404
     runs, chosen_runs = [row.run for row in table.ranked], [scoring.run_id for scoring in scorings]
-    context = {"filters": filters, "case": result, "runs": runs, "chosen": chosen_runs, "staff": staff}
+    context = {
+        **{"filters": filters, "case": result, "runs": runs, "chosen": chosen_runs, "staff": staff},
+        **{"queries": named_queries, "words": words},
+    }
     return render(request, "models_runner/leaderboard/case.html", context)
 
 

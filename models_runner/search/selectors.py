@@ -1,6 +1,6 @@
 """Trainings to search with, and the hits as shown: spans as moments that have a preview."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -43,6 +43,12 @@ def previews_of(project: Project, spans: Sequence[Span]) -> dict[Span, Seen]:
         if best is not None and best.iou >= SEEN_FROM:
             best_by_span[span] = best
     return best_by_span
+
+
+def files_of(project: Project, names: Collection[str]) -> dict[str, UUID]:
+    """Return those of the named videos whose file is here, by name."""
+    videos = Video.objects.filter(corpus=project.dataset.corpus_id, name__in=names).exclude(file="")
+    return dict(videos.values_list("name", "uuid"))
 
 
 def plain(moment: Span) -> Span:

@@ -1,20 +1,15 @@
 """The search page: typed words, ranked moments of a trained checkpoint, and a chart of why each was found."""
 
-import mimetypes
 from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlencode
-from uuid import UUID
 
-from django.http import Http404, HttpResponse
-from django.http.response import HttpResponseBase
-from django.shortcuts import get_object_or_404, render
+from django.http import HttpResponse
+from django.shortcuts import render
 
 from accounts.access import STAFF, MemberRequest, project_page
 from accounts.models import Project
-from annotation.models import Video
 from core.charts.canvas import Axis, Canvas, number
-from core.files import file_answer
 from models_runner.models import Training
 from models_runner.search.forms import SearchForm
 from models_runner.search.selectors import searchable, shown_hits
@@ -134,14 +129,3 @@ def _remember(request: MemberRequest, project: Project, form_data: dict[str, Any
 
 def _recent(request: MemberRequest, project: Project) -> list[tuple[str, str]]:
     return [(text, address) for text, address in request.session.get(RECENT, {}).get(str(project.uuid), [])]
-
-
-@project_page(STAFF)
-def video(request: MemberRequest, project: Project, video_uuid: UUID) -> HttpResponseBase:
-    """A video of the project, or the part that a player asks for."""
-    row = get_object_or_404(Video, uuid=video_uuid, corpus=project.dataset.corpus_id)
-    if not row.file or not row.file.storage.exists(str(row.file.name)):
-        raise Http404
-    kind = mimetypes.guess_type(str(row.file.name))[0] or ""
-    kind = kind if kind.startswith("video/") else "application/octet-stream"
-    return file_answer(request, row.file, content_type=kind, cache="private, max-age=86400")

@@ -70,10 +70,10 @@
       + (grades.length ? `, grades ${grades.join(", ")}` : "");
   }
 
-  function shown(row) {
-    const clip = document.createElement(row.dataset.gif ? "img" : "span");
+  function shown(row, picture = row.dataset.gif) {
+    const clip = document.createElement(picture ? "img" : "span");
     clip.className = "clip";
-    if (row.dataset.gif) Object.assign(clip, { src: row.dataset.gif, alt: "The moment", width: 320, height: 180 });
+    if (picture) Object.assign(clip, { src: picture, alt: "The moment", width: 320, height: 180 });
     else clip.textContent = "no clip";
     const place = document.createElement("p");
     const became = cell(row, "became").cloneNode(true);
@@ -101,6 +101,8 @@
       const values = { role: "slider", tabindex: "0", "aria-valuemin": ranks[0], "aria-valuemax": ranks[1],
         "aria-valuenow": ranks[0], "aria-valuetext": inWords(rows[0]) };
       for (const [name, value] of Object.entries(values)) chart.setAttribute(name, value);
+      const place = chart.closest("[data-case]").querySelector("[data-look]");
+      place.replaceChildren(...shown(rows[0], rows[0].dataset.poster), place.querySelector(".hint")); // still, until pointed at
     }
   }
 

@@ -1,4 +1,4 @@
-"""Decisions of people about captions in review, and the two checks: like its description, and naming no person."""
+"""Decisions of people about captions, and the two checks: like its description, and naming no person."""
 
 import logging
 from collections.abc import Sequence
@@ -27,6 +27,7 @@ MEASURED = ["similarity", "similarity_measure", "name_found", "name_score", "nam
 REMEMBERED = ["text", "state", "provider", "model", "prompt_id", "temperature", "attempt", "failed", "detail"]
 REMEMBERED += ["similarity", "similarity_measure_id", "name_found", "name_score", "name_model"]
 LONGEST = 2000
+DECIDED = "This caption has been decided already."
 Decision, Check, State = CaptionReview.Decision, Caption.Check, Caption.State
 UNTOLD = {Check.NO_ANSWER, Check.REFUSED, Check.EMPTY, Check.HUGE}
 EDITS = JobKind(
@@ -42,23 +43,58 @@ EDITS = JobKind(
 
 @transaction.atomic
 def caption_accept(*, project: Project, caption: Caption, actor: User) -> None:
-    """Let the proposal serve as it is. Raises NotPossible where it is no longer in review, or there is no proposal: it
-    needs the person's own words."""
-    row = caption_in_review(caption)
+    """Let a proposal in review serve as it is, or one that was rejected serve again.
+
+    Raises:
+        NotPossible: it is neither, or there is no proposal: it needs the person's own words.
+    """
+    row = caption_locked(caption)
+    if row.state not in (State.IN_REVIEW, State.REJECTED):
+        raise NotPossible(DECIDED)
     failure = row.failures.filter(attempt=row.attempt).first()  # of the current wording
-    if failure and UNTOLD & set(failure.failed):
+    own_words = row.reviews.filter(decision=Decision.EDITED, undone_at=None)
+    if failure and UNTOLD & set(failure.failed) and not own_words.exists():
         raise NotPossible("There is no proposal to accept; write the caption yourself.")
     _decide(project, row, actor, Decision.ACCEPTED, text=row.text, state=State.ACCEPTED)
 
 
 @transaction.atomic
-def caption_edit(*, project: Project, caption: Caption, text: str, actor: User) -> None:
-    """Let the person's own words serve. Raises NotPossible where it is no longer in review, or the words are none or
-    too many."""
+def caption_edit(*, project: Project, caption: Caption, text: str, actor: User, before: str | None = None) -> None:
+    """Let the person's own words serve.
+
+    Args:
+        before: the text that the person corrected, of a caption that serves or was rejected; None: one in review.
+
+    Raises:
+        NotPossible: it reads otherwise by now, is not in review any more, or the words are none or too many.
+    """
     wording = " ".join(text.split())
     if not wording or len(wording) > LONGEST:
         raise NotPossible(f"A caption has between 1 and {LONGEST} characters.")
-    _decide(project, caption_in_review(caption), actor, Decision.EDITED, text=wording, state=State.EDITED)
+    row = caption_in_review(caption) if before is None else _caption_unchanged(caption, before)
+    _decide(project, row, actor, Decision.EDITED, text=wording, state=State.EDITED)
+
+
+@transaction.atomic
+def caption_reject(*, project: Project, caption: Caption, actor: User, before: str) -> None:
+    """Let the caption serve nothing from now on; queries and candidates made of it stay as they are.
+
+    Raises:
+        NotPossible: it reads otherwise than ``before`` by now, or was rejected already.
+    """
+    row = _caption_unchanged(caption, before)
+    if row.state == State.REJECTED:
+        raise NotPossible("This caption has been rejected already.")
+    _decide(project, row, actor, Decision.REJECTED, text=row.text, state=State.REJECTED)
+
+
+def _caption_unchanged(caption: Caption, before: str) -> Caption:
+    row = caption_locked(caption)
+    if row.provider == Caption.Provider.AS_DESCRIBED or row.state == State.PROPOSED:
+        raise NotPossible("This description is not rewritten yet. Rewrite it under Captions first.")
+    if row.text.split() != before.split():
+        raise NotPossible(f"Somebody has changed this caption meanwhile. It reads now: {row.text}")
+    return row
 
 
 def name_left_in(caption: Caption) -> str:
@@ -108,11 +144,16 @@ def remembered(caption: Caption) -> dict[str, Any]:
     return {name: getattr(caption, name) for name in REMEMBERED}
 
 
-def caption_in_review(caption: Caption) -> Caption:
+def caption_locked(caption: Caption) -> Caption:
     rows = Caption.objects.select_for_update(of=("self",)).select_related("description", "moment__video")
-    row = rows.get(pk=caption.pk)
+    return rows.get(pk=caption.pk)
+
+
+def caption_in_review(caption: Caption) -> Caption:
+    """Return the caption, locked. Raises NotPossible where it is no longer in review."""
+    row = caption_locked(caption)
     if row.state != State.IN_REVIEW:
-        raise NotPossible("This caption has been decided already.")
+        raise NotPossible(DECIDED)
     return row
 
 

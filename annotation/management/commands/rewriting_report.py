@@ -57,8 +57,9 @@ class Command(MomentJudgeCommand):
         for label, n in share.most_common():
             self.stdout.write(f"{label}: {n} failed at first ({100 * n / max(1, report.rewritten):.2f} %)")
         self.stdout.write(
-            f"{report.redone} redone, {report.waiting} wait for a person, {report.accepted_by_people} accepted and"
-            f" {report.edited} edited by people; {report.tokens} tokens, {report.cost_usd:.2f} USD"
+            f"{report.redone} redone, {report.waiting} wait for a person, {report.accepted_by_people} accepted,"
+            f" {report.edited} edited and {report.rejected} rejected by people; {report.tokens} tokens,"
+            f" {report.cost_usd:.2f} USD"
         )
 
 

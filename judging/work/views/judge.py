@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.middleware.csrf import get_token
 from django.shortcuts import redirect, render
@@ -21,6 +21,7 @@ from django_htmx.http import HttpResponseClientRedirect, replace_url
 from accounts.access import ANNOTATOR, MemberRequest, grant_by, post_only, project_action, project_page
 from accounts.models import Project, User
 from accounts.rules import OUT
+from annotation.previews.services import poster_of_moment
 from core import clock
 from core.files import IMMUTABLE, file_answer
 from core.forms import KeyForm, SubmitForm
@@ -327,3 +328,12 @@ def preview(request: HttpRequest, preview_uuid: UUID, field: str = "preview") ->
     """Send the clip of a moment, or a part of it."""
     file = selectors.preview_file(user=cast(User, request.user), preview=preview_uuid, field=field)
     return file_answer(request, file, content_type=selectors.PREVIEW_TYPES[field], cache=IMMUTABLE)
+
+
+@login_required
+def preview_poster(request: HttpRequest, preview_uuid: UUID) -> HttpResponse:
+    """Send a picture that stands for a moment, to whoever may see its clip."""
+    moment = selectors.preview_visible_to(user=cast(User, request.user), preview=preview_uuid)
+    if moment is None or (poster := poster_of_moment(moment)) is None:
+        raise Http404
+    return HttpResponse(poster, content_type="image/jpeg", headers={"Cache-Control": IMMUTABLE})

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -16,7 +16,7 @@ from models_runner.leaderboard.selectors.shown_scores import ScoreView
 from models_runner.leaderboard.services.score_tests import score_tests_of
 from models_runner.leaderboard.services.scorings import columns_of, run_table, truth_table, values_of
 from models_runner.models import Score, ScoreTest, Scoring
-from models_runner.search.selectors import plain, previews_of
+from models_runner.search.selectors import files_of, plain, previews_of
 from moment_retrieval.metrics.iou import span_iou
 from moment_retrieval.metrics.matching import NOTHING, matches
 from moment_retrieval.metrics.ndcg_iou import Convention
@@ -118,6 +118,16 @@ class Prediction:
     iou: float  # the largest with a judged moment
     is_judged: bool  # it reaches mu with some judged moment, claimed or not
     preview: UUID | None = None
+    file: UUID | None = None  # the video, where there is no preview to watch
+
+
+def queries_named(filters: LeaderboardFilters, words: str) -> list[tuple[str, str]]:
+    """Return ids and texts of judged queries with these words, or this id; LISTED at most, all count for no words."""
+    judged = truth_table(release=filters.release, split=filters.split)
+    texts = judged.texts or ("",) * len(judged)
+    pairs = zip(judged.query_ids, texts, strict=True)
+    matching = (pair for pair in pairs if pair[0] == words or words.casefold() in pair[1].casefold())
+    return list(islice(matching, LISTED))
 
 
 def case(
@@ -143,6 +153,11 @@ def case(
     preview_by_span = {span: match.preview for span, match in matches_by_span.items()}
     for prediction in chain(*rankings):
         prediction.preview = preview_by_span.get(plain(prediction.moment))
+    if previews:
+        unseen = [prediction for prediction in chain(*rankings) if prediction.preview is None]
+        files = files_of(project, {prediction.moment.video for prediction in unseen})
+        for prediction in unseen:
+            prediction.file = files.get(prediction.moment.video)
     ground_truth = [
         {
             "moment": moment,

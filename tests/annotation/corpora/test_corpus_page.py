@@ -35,15 +35,17 @@ def test_counts_by_video(client: Client, project: Project) -> None:
     MomentFactory(video=video, start_s=3, preview_state="failed", preview_error="It is damaged.")
     MomentFactory()
     text = page(client, project)
-    row = re.search(rf"<td>{video.name}</td>(.*?)</tr>", text)
+    row = re.search(rf"{video.name}</a>(.*?)</li>", text, re.DOTALL)
     assert row is not None
-    assert re.findall(r"<td[^>]*>([^<]*)</td>", row[1]) == ["8", "61.50", "23.98", "3", "1", "1", "–"]
+    facts = re.findall(r"<span>([^<]*)</span>", row[1])
+    assert facts == ["61.5 s", "3 moments", "1 ready", "1 failed", "no file"]
+    assert 'aria-label="3 moments in 62 s"' in text
     assert f"{video.name} 3.00-4.25 s: It is damaged." in text
 
 
 def test_empty_and_many(client: Client, project: Project) -> None:
     assert "No video yet" in page(client, project)
-    for _ in range(51):
+    for _ in range(25):
         VideoFactory(corpus=project.dataset.corpus)
     assert "2 of 2" in page(client, project, "?page=2")
 

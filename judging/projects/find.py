@@ -1,0 +1,126 @@
+"""Find what a word or number names in a project: its pages, queries, videos, people (for leads alone), and help."""
+
+import re
+from functools import lru_cache
+from html import unescape
+from typing import NamedTuple
+from urllib.parse import urlencode
+
+from django.db.models import Q
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.html import strip_tags
+
+from accounts.menu import menu_of
+from accounts.models import Membership, Project
+from annotation.models import Video
+from judging.models import Batch
+
+SHOWN = 6  # of each kind
+LONGEST_NUMBER = 18  # digits that the database holds
+
+
+class Hit(NamedTuple):
+    title: str
+    url: str
+    hint: str = ""
+
+
+class Section(NamedTuple):
+    label: str
+    rows: list[Hit]
+    more: str = ""  # address of a page that lists all of them
+
+
+def find_named(membership: Membership, words: str) -> list[Section]:
+    """Return what ``words`` names, in sections that are not empty; capitals do not count."""
+    project = membership.project
+    sections = [
+        Section("Pages", _pages(membership, words)),
+        _queries(project, words),
+        _videos(project, words),
+        *([_people(project, words)] if membership.is_lead else []),
+        Section("Help", _help(words)),
+    ]
+    return [section for section in sections if section.rows]
+
+
+def _pages(membership: Membership, words: str) -> list[Hit]:
+    return [
+        Hit(page.label, page.url, "" if group.label == page.label else group.label)
+        for group in menu_of(membership)
+        for page in group.pages
+        if words.casefold() in f"{group.label} {page.label}".casefold()
+    ][:SHOWN]
+
+
+def _queries(project: Project, words: str) -> Section:
+    """Queries that are judged, by number or text, each at its newest batch."""
+    match = Q(query__text__icontains=words) | Q(query__number__in=_numbers(words))
+    batches = (
+        Batch.objects.filter(match, project=project).order_by("query__number", "-number").distinct("query__number")
+    )
+    rows = [
+        Hit(batch.query.text, reverse("judging:batch", args=[batch.uuid]), f"query {batch.query.number}, {batch.state}")
+        for batch in batches.select_related("query")[: SHOWN + 1]
+    ]
+    return _section("Queries", rows, reverse("judging:queries", args=[project.uuid]), words)
+
+
+def _videos(project: Project, words: str) -> Section:
+    videos = Video.objects.filter(corpus=project.dataset.corpus_id, name__icontains=words).order_by("name")
+    rows = [
+        Hit(video.name, reverse("annotation:video", args=[project.uuid, video.uuid]), f"{video.duration_s:.0f} s")
+        for video in videos[: SHOWN + 1]
+    ]
+    return _section("Videos", rows, reverse("annotation:corpus", args=[project.uuid]), words)
+
+
+def _people(project: Project, words: str) -> Section:
+    """Annotators by number, user name, name or address: for leads, who see all of them under People."""
+    match = Q(user__username__icontains=words) | Q(number__in=_numbers(words))
+    match |= Q(user__identity__name__icontains=words) | Q(user__identity__email__icontains=words)
+    members = project.memberships.filter(match, number__isnull=False).order_by("number")
+    rows = [
+        Hit(
+            (getattr(member.user, "identity", None) and member.user.identity.name) or member.user.username,
+            reverse("judging:person", args=[project.uuid, member.number]),
+            f"annotator {member.number}, {member.status}",
+        )
+        for member in members.select_related("user__identity", "project")[: SHOWN + 1]
+    ]
+    return Section("People", rows[:SHOWN], reverse("judging:people", args=[project.uuid]) if len(rows) > SHOWN else "")
+
+
+def _section(label: str, rows: list[Hit], page: str, words: str) -> Section:
+    more = f"{page}?{urlencode({'q': words})}" if len(rows) > SHOWN else ""
+    return Section(label, rows[:SHOWN], more)
+
+
+def _numbers(words: str) -> list[int]:
+    return [int(words)] if words.isdecimal() and len(words) <= LONGEST_NUMBER else []
+
+
+def _help(words: str) -> list[Hit]:
+    return [
+        Hit(paragraph.text, f"{reverse('help')}#{paragraph.part}")
+        for paragraph in help_paragraphs()
+        if words.casefold() in paragraph.text.casefold()
+    ][:SHOWN]
+
+
+class Paragraph(NamedTuple):
+    part: str  # id of the heading it stands under
+    text: str
+
+
+@lru_cache(maxsize=1)
+def help_paragraphs() -> list[Paragraph]:
+    """Return the paragraphs and points of the help page as plain text."""
+    page, part, paragraphs = render_to_string("help.html", {}), "", []
+    for heading, markup in re.findall(r'<h2 id="([a-z-]+)">|<(?:p|li)>(.*?)</(?:p|li)>', page, re.DOTALL):
+        if heading:
+            part = heading
+        elif part:
+            paragraphs.append(Paragraph(part, " ".join(unescape(strip_tags(markup)).split())))
+    return paragraphs
