@@ -14,7 +14,13 @@ from models_runner.leaderboard.rules import score_step
 from models_runner.leaderboard.selectors.leaderboard import LeaderboardFilters
 from models_runner.leaderboard.selectors.shown_scores import ScoreView
 from models_runner.leaderboard.services.score_tests import score_tests_of
-from models_runner.leaderboard.services.scorings import columns_of, run_table, truth_table, values_of
+from models_runner.leaderboard.services.scorings import (
+    columns_of,
+    run_table,
+    truth_digest,
+    truth_table,
+    values_of,
+)
 from models_runner.models import Score, ScoreTest, Scoring
 from models_runner.search.selectors import files_of, plain, previews_of
 from moment_retrieval.metrics.iou import span_iou
@@ -123,6 +129,8 @@ class Prediction:
 
 def queries_named(filters: LeaderboardFilters, words: str) -> list[tuple[str, str]]:
     """Return ids and texts of judged queries with these words, or this id; LISTED at most, all count for no words."""
+    if not truth_digest(release=filters.release, split=filters.split):
+        return []
     judged = truth_table(release=filters.release, split=filters.split)
     texts = judged.texts or ("",) * len(judged)
     pairs = zip(judged.query_ids, texts, strict=True)

@@ -58,7 +58,10 @@ OWNED = [
     Owned("delete", "api:flag", "pair", "annotator", NOBODY),
     *(
         Owned("get", route, "moment", "annotator", STAFF)
-        for route in ("judging:preview", "judging:preview-clip", "api:preview-gif", "api:preview-mp4")
+        for route in (
+            *("judging:preview", "judging:preview-clip", "judging:preview-poster"),
+            *("api:preview-gif", "api:preview-mp4"),
+        )
     ),
     Owned("post", "judging:screening-answer", "attempt", "annotator", NOBODY, unlike=STAFF | {"participant"}),
     Owned("post", "token-revoke", "token", "annotator", NOBODY),
@@ -76,7 +79,10 @@ OWNED = [
 ]
 BY_ROLE = [
     ByRole("get", "models_runner:training-file", "training", ADMIN),
-    ByRole("get", "models_runner:video", "video", STAFF),
+    *(
+        ByRole("get", route, "video", STAFF)
+        for route in ("models_runner:video", "annotation:video", "annotation:video-file", "annotation:video-poster")
+    ),
     ByRole("post", "api:finish", "project", ANNOTATOR),
     ByRole("get", "api:train-set-json", "train_set", STAFF),
     ByRole("get", "api:train-set-parquet", "train_set", STAFF),
@@ -173,7 +179,7 @@ class OwnedSite(Site):
         form = self.form((row.route, row.what, NOBODY, row.method)) if row.method == "post" else {}
         if row.route == "judging:screening-answer":
             args, form = [self.project.uuid], {"attempt": uuid, "answer-0": 0}
-        if row.route == "models_runner:video":
+        if row.what == "video":
             args = [self.project.uuid, uuid]
         if row.route == "models_runner:training-file":
             self.leave_file()

@@ -19,7 +19,8 @@ CORPUS = area(
     ("annotation", "project", STAFF, "get", "histograms-csv"),
     ("annotation", "project", STAFF, "options", "uploads"),
     ("annotation", "video_upload", STAFF, "options", "upload"),
-    ("annotation", "project", STAFF, "post", "captions-rewrite caption-decide caption-undo train-set-start"),
+    ("annotation", "project", STAFF, "post", "captions-rewrite caption-decide caption-correct"),
+    ("annotation", "project", STAFF, "post", "caption-undo train-set-start"),
     ("annotation", "project", STAFF, "post", "queries-draw statistics-compute"),
     ("annotation", "train_set", STAFF, "get", "train-set-discard train-set-json train-set-parquet"),
 )
@@ -29,8 +30,8 @@ DESK = area(
     ("judging", "project", EVERYONE, "get", "guideline"),
 )
 QUERIES = area(
-    ("judging", "project", STAFF, "get", "overview queries query-sets caption-edits caption-edits-said"),
-    ("judging", "project", STAFF, "get", "caption-edits-csv candidates-csv"),
+    ("judging", "project", STAFF, "get", "overview find queries query-sets caption-edits"),
+    ("judging", "project", STAFF, "get", "caption-edits-said caption-edits-csv candidates-csv"),
     ("judging", "project", STAFF, "post", "batches-open candidates-rank"),
     ("judging", "project", LEAD, "post", "query-set-create"),
     ("judging", "set", STAFF, "get", "query-set"),
