@@ -13,6 +13,7 @@ from django.http import HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.template.defaultfilters import truncatechars
 from django.utils import timezone
+from django_htmx.http import HttpResponseClientRefresh
 
 from accounts.access import STAFF, MemberRequest, project_action, project_page
 from accounts.models import Project
@@ -94,8 +95,7 @@ def decide(request: MemberRequest, project: Project) -> HttpResponse:
     """Accept or edit one caption, or ask for another wording of it."""
     form = DecideForm(request.POST)
     if not form.is_valid():
-        messages.error(request, "This form cannot be read. Load the page again.")
-        return redirect(PAGE, project.uuid)
+        return _unreadable(request, project, PAGE)
     caption = _caption(project, form.cleaned_data["caption"])
     try:
         _act(request, project, caption, form)
@@ -155,8 +155,7 @@ def correct(request: MemberRequest, project: Project) -> HttpResponse:
     """Correct, reject or accept again a caption on its video's page, whether or not it passed the checks."""
     form = CorrectForm(request.POST)
     if not form.is_valid():
-        messages.error(request, "This form cannot be read. Load the page again.")
-        return redirect("annotation:corpus", project.uuid)
+        return _unreadable(request, project, "annotation:corpus")
     values, error = form.cleaned_data, ""
     caption = _caption(project, values["caption"])
     decisions: dict[str, Callable[..., None]] = {
@@ -175,6 +174,11 @@ def correct(request: MemberRequest, project: Project) -> HttpResponse:
         return redirect("annotation:video", project.uuid, row.moment.video.uuid)
     context = {"caption": row, "project": project, "error": error, "typed": values["text"] if error else ""}
     return render(request, "annotation/captions/_correct.html", context, status=409 if error else 200)
+
+
+def _unreadable(request: MemberRequest, project: Project, page: str) -> HttpResponse:
+    messages.error(request, "This form could not be read. Here is the page as it is now.")
+    return HttpResponseClientRefresh() if request.htmx else redirect(page, project.uuid)
 
 
 def _caption(project: Project, uuid: UUID | None) -> Caption:

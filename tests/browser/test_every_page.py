@@ -41,7 +41,7 @@ SHOWN = r"""location.pathname + document.querySelector('main').innerHTML
   .replaceAll(/name="csrfmiddlewaretoken" value="\w+"/g, '')"""
 UNBROKEN = "Supercalifragilisticexpialidocious" * 3
 JUDGING_PAGES = (
-    "overview review-queue queries query-sets flags figures coverage dropped withdrawn releases guideline audit"
+    "overview find review-queue queries query-sets flags figures coverage dropped withdrawn releases guideline audit"
     " audit-versions tables agreement alerts exams guideline-versions training screening-questions policy caption-edits"
 )
 RUNS_PAGES = "runs run-new compare economy files experiments tables search"
@@ -157,6 +157,8 @@ def test_pages_of_lead_and_admin_are_clean(browse: Browse) -> None:
     details = [reverse("judging:batch", args=[batch.uuid]) for batch in batches]
     report = quality_report(project)
     assert report is not None
+    videos = project.dataset.corpus.videos.order_by("pk")[:2]
+    details += [reverse("annotation:video", args=[project.uuid, video.uuid]) for video in videos]
     details += [reverse("judging:figure", args=[project.uuid, name]) for name in ("grades", "cases")]
     details += [*map(reverse, ("annotation:corpora", "annotation:import-new", "judging:collection-new"))]
     details += [reverse("annotation:splits", args=[project.uuid]) + "?val=1&test=1&seed=2"]

@@ -80,7 +80,7 @@ def judge_second_round(browse: Browse, batch: Batch, slot: int) -> None:
 
 
 def decide(page: Page, batch: Batch, word: str) -> None:
-    page.get_by_role("navigation", name="Pages").get_by_role("link", name="Review").click()
+    page.get_by_role("navigation", name="Pages", exact=True).get_by_role("link", name="Judging").click()
     case = page.locator("article.case").filter(has_text=batch.query.text)
     case.get_by_role("button", name=word).click()
     expect(page.get_by_role("status")).to_be_visible()
@@ -89,7 +89,7 @@ def decide(page: Page, batch: Batch, word: str) -> None:
 
 def release(page: Page, project: Project) -> dict[str, str]:
     """Make a release and download it: its files by name."""
-    page.get_by_role("navigation", name="Pages").get_by_role("link", name="Releases").click()
+    page.get_by_role("navigation", name="Pages", exact=True).get_by_role("link", name="Results").click()
     page.get_by_role("button", name="Make a release").click()
     with page.expect_download() as download:
         page.get_by_role("button", name="Download").click()

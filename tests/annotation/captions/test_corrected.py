@@ -126,7 +126,7 @@ class TestPage:
         client.force_login(person)
         page = self.correct(client, project, caption, htmx=False, act="reject")
         assert f"<h1>{caption.moment.video.name}</h1>" in page
-        assert "cannot be read" in self.correct(client, project, caption, htmx=False, act="burn")
+        assert "could not be read" in self.correct(client, project, caption, htmx=False, act="burn")
 
     def test_a_caption_of_another_corpus_is_none(self, client: Client, project: Project, person: User) -> None:
         client.force_login(person)
