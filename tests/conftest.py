@@ -2,6 +2,7 @@
 
 import gc
 import hashlib
+import os
 import re
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
@@ -34,6 +35,7 @@ from core.embedded.holding import hold_database
 from moment_retrieval.relevance.wordnet import WORDNET_FOLDER, WordNet, install, lacking, wordnet_in
 from tests import migrated, tables
 
+os.environ["HF_HUB_OFFLINE"] = "1"  # before its library is imported: tests talk to loopback alone
 # a busy machine is no failure: what is asserted on are results, never time
 hypothesis.settings.register_profile(
     "momentjudge", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]

@@ -19,7 +19,8 @@ from annotation.pools.rules import Indexes, Vectors
 from annotation.similarity import sentences
 from annotation.similarity.base import Similarity, SimilarityMissing, Texts, TopNotOffered, named_errors
 from core.exceptions import NotPossible
-from moment_retrieval.hub import PACKAGED
+from moment_retrieval.errors import MissingModel
+from moment_retrieval.hub import PACKAGED, check_folder
 from moment_retrieval.relevance import NLTK, Normalisation, Ranked, sets
 from moment_retrieval.relevance.tagger import LexiconTagger
 from moment_retrieval.relevance.wordnet import (
@@ -207,11 +208,18 @@ class ModelRefused(NotPossible):
 
 def model_check(model: str) -> None:
     """Check that the model may be named through the site; it need not be there if it is one of the hub. Raises
-    ModelRefused where it is a path, and not that of a folder below MOMENTJUDGE_MODELS, links followed."""
+    ModelRefused where it is a path, and not that of a folder below MOMENTJUDGE_MODELS, links followed; NotPossible
+    where the folder is no model's."""
     # a name of the hub reads as ``name`` or ``owner/name``; what loads models takes no such name for a folder
     is_hub_name = HUB_NAME.fullmatch(model) is not None and ".." not in model and "--" not in model
-    if model not in PACKAGED and not is_hub_name and not _is_folder_below_roots(model):
+    if model in PACKAGED or is_hub_name:
+        return
+    if not _is_folder_below_roots(model):
         raise ModelRefused
+    try:
+        check_folder(Path(model))
+    except MissingModel as error:
+        raise NotPossible(f"{str(error)[0].upper()}{str(error)[1:]}") from error
 
 
 def _is_folder_below_roots(model: str) -> bool:

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from annotation.pools.rules import MARGIN, Indexes, Numbers, Ranker, Vectors, top_moments
 from annotation.similarity.base import SimilarityMissing, Texts
-from moment_retrieval.hub import NOT_FETCHED, PACKAGED, WEIGHTS, is_path
+from moment_retrieval.errors import MissingModel
+from moment_retrieval.hub import PACKAGED, WEIGHTS, fetch, is_path
 from moment_retrieval.relevance import Ranked
 
 DEVICES = Path("/dev")
@@ -144,16 +145,15 @@ def _here(model: str) -> Path | None:
 @lru_cache(maxsize=8)
 def _from_hub(model: str) -> Path:
     """The folder of the model's files, which is named by its revision."""
-    from huggingface_hub import constants, snapshot_download
+    from huggingface_hub import constants
 
-    offline = _hub_is_off()
     try:
-        return Path(snapshot_download(model, local_files_only=offline, ignore_patterns=NOT_FETCHED))  # nosec B615 - by setting
-    except (OSError, ValueError) as error:
+        return fetch(model)
+    except MissingModel as error:
         why = (
             f"is not among the models in {constants.HF_HUB_CACHE}, and access to the hub is off (HF_HUB_OFFLINE)"
-            if offline
-            else f"could not be fetched from the hub ({str(error).strip().partition(chr(10))[0]})"
+            if _hub_is_off()
+            else f"could not be fetched from the hub: {error}"
         )
         raise SimilarityMissing(f"The sentence model {model!r} {why}. {ADVICE}") from error
 

@@ -105,6 +105,7 @@ def environment_for(name: str, *, var: Path) -> dict[str, str]:
     extra[MARK] = str(var)
     if name != "web":
         extra |= {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
+    extra |= {"HF_HUB_CACHE": os.environ.get("HF_HUB_CACHE") or str(var / "models")}
     inherited = {key: value for key, value in os.environ.items() if key != "DATABASE_POOL"}
     return inherited | extra | ({"DATABASE_POOL": "4"} if name == "web" else {})
 

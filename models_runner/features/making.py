@@ -16,11 +16,13 @@ from moment_retrieval.errors import ScoringError
 from moment_retrieval.features import FeatureWriter, inspect
 from moment_retrieval.features.extractors import ExtractorName, Kind, extractor_of
 from moment_retrieval.features.extractors.base import Setup, extract
+from moment_retrieval.hub import PACKAGED, fetch, is_path
 from moment_retrieval.jsonfiles import is_out_of_room
 
 STEPS = list(FeatureSet.Step.values)
 OnProgress = Callable[[str], None]
 logger = logging.getLogger(__name__)
+MEGABYTE = 1_000_000
 ATTEMPTS = 3  # starts, not errors as in JobKind, that bring nothing more: what is next kills its worker
 FULL = "The disk of features is full. Make room, then go on: what was made is kept."
 State, Step = FeatureSet.State, FeatureSet.Step
@@ -77,9 +79,10 @@ def _killed(feature_set: FeatureSet) -> str:
 def _extract(feature_set: FeatureSet, progress: _Progress) -> None:
     path = Path(feature_set.path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    advance = progress.begin(Step.EXTRACTING, len(names_wanted(feature_set.project, feature_set.kind)))
     if feature_set.model:
         model_check(feature_set.model)  # again: links and settings may have changed since it was named
+        _download(feature_set.model, progress)
+    advance = progress.begin(Step.EXTRACTING, len(names_wanted(feature_set.project, feature_set.kind)))
     setup = Setup(settings.SENTENCE_DEVICE, settings.SENTENCE_THREADS)
     extractor = extractor_of(
         ExtractorName(feature_set.extractor), Kind(feature_set.kind), model=feature_set.model, setup=setup
@@ -97,6 +100,15 @@ def _extract(feature_set: FeatureSet, progress: _Progress) -> None:
     finally:
         writer.close()
     feature_set.n_failed, feature_set.reasons = outcome.failures, outcome.reasons
+
+
+def _download(model: str, progress: _Progress) -> None:
+    """Have the model here before anything is read; one that is installed or a folder is."""
+    if model in PACKAGED or is_path(model):
+        return
+    fetch(
+        model, on_progress=lambda n, total: progress.report(Step.DOWNLOADING, n // MEGABYTE, max(1, total // MEGABYTE))
+    )
 
 
 def _check(feature_set: FeatureSet, progress: _Progress) -> None:

@@ -34,8 +34,9 @@ class FeatureSet(models.Model):
         DONE = "done"
 
     class Step(models.TextChoices):
-        """Meaning of ``done`` and ``total``."""
+        """Meaning of ``done`` and ``total``: megabytes of the model, or videos or queries."""
 
+        DOWNLOADING = "downloading"
         EXTRACTING = "extracting"
         CHECKING = "checking"
 
@@ -51,7 +52,7 @@ class FeatureSet(models.Model):
     n_items = models.PositiveIntegerField(default=0, help_text="Videos or queries that have features.")
     checksum = models.CharField(max_length=100, blank=True)
     state = models.CharField(max_length=9, choices=State, default=State.RUNNING)
-    step = models.CharField(max_length=10, choices=Step, default=Step.EXTRACTING)
+    step = models.CharField(max_length=11, choices=Step, default=Step.EXTRACTING)
     done = models.PositiveIntegerField(default=0)
     total = models.PositiveIntegerField(default=0)
     attempts = models.PositiveSmallIntegerField(default=0, db_default=0, help_text="Starts since it last came further.")
@@ -87,7 +88,9 @@ class FeatureSet(models.Model):
             models.CheckConstraint(
                 condition=Q(state__in=["running", "cancelled", "failed", "done"]), name="feature_set_state_is_known"
             ),
-            models.CheckConstraint(condition=Q(step__in=["extracting", "checking"]), name="feature_set_step_is_known"),
+            models.CheckConstraint(
+                condition=Q(step__in=["downloading", "extracting", "checking"]), name="feature_set_step_is_known"
+            ),
             models.CheckConstraint(condition=Q(done__lte=F("total")), name="feature_set_done_within_total"),
             models.CheckConstraint(condition=~Q(state="failed") | ~Q(error=""), name="feature_set_failed_says_why"),
             models.CheckConstraint(
@@ -132,5 +135,7 @@ class FeatureSet(models.Model):
     def progress(self) -> str:
         if not self.total:
             return "Waiting for the worker of the queue gpu"
+        if self.step == self.Step.DOWNLOADING:
+            return f"Downloading {self.model}: {self.done:,} of {self.total:,} MB"
         doing = "Making features" if self.step == self.Step.EXTRACTING else "Checking"
         return f"{doing}: {self.done:,} of {self.total:,}"

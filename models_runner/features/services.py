@@ -110,7 +110,8 @@ def feature_set_start(
     uuid = uuid4()
     path = Path(settings.FEATURES_ROOT).absolute() / str(project.uuid) / kind / f"{uuid.hex}.h5"
     made_name = name or _free_name(project, f"{kind} {model.rpartition('/')[2] or extractor}")
-    values = {"kind": kind, "extractor": extractor, "model": model}
+    step = Step.DOWNLOADING if model else Step.EXTRACTING
+    values = {"kind": kind, "extractor": extractor, "model": model, "step": step}
     return _create(project, actor, "features.start", wake, uuid=uuid, name=made_name, path=str(path), **values)
 
 

@@ -1,7 +1,8 @@
 """The page of features: make them, add official files, watch, cancel, go on, delete. For who runs benchmarks."""
 
+import time
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, cast
 
 from django import forms
@@ -21,15 +22,17 @@ from models_runner.features.selectors import uses_of
 from models_runner.features.services import feature_set_start
 from models_runner.models import FeatureSet
 from moment_retrieval.features.extractors import EXTRACTORS
+from moment_retrieval.hub import FOLDER_HOLDS, why_unreachable
 
 WITH_MODEL = [extractor for extractor, about in EXTRACTORS.items() if about.asks_for_model]
 NAME_HELP = "Experiments show it; one is made where it stays empty."
 MODEL_HELP = (
     "Of transformers: a name on the Hugging Face hub, or the absolute path of a folder below those that the setting"
-    " MOMENTJUDGE_MODELS names."
+    f" MOMENTJUDGE_MODELS names. {FOLDER_HOLDS}"
 )
 MADE_HELP = f"Of queries, if you know what made them: it reads what is typed on the page Search. {MODEL_HELP}"
 PAGE = "models_runner:features"
+HUB_ANSWER_S = 60  # for which what the hub answered is taken as true
 feature_set_page = row_page(FeatureSet.objects.select_related("project"), benchmark_runners)
 
 
@@ -90,6 +93,20 @@ class ModelForm(forms.Form):
 def features(request: MemberRequest, project: Project) -> HttpResponse:
     """All features of the project, newest first, and the forms for more."""
     return _page(request, project)
+
+
+@project_page(benchmark_runners)
+def hub(request: MemberRequest, project: Project) -> HttpResponse:
+    """Whether a model can be fetched by its name; asked behind the page, as the answer may take seconds."""
+    return render(
+        request, "models_runner/features/_hub.html", {"why": _hub_answer(int(time.monotonic() / HUB_ANSWER_S))}
+    )
+
+
+@lru_cache(maxsize=1)
+def _hub_answer(minute: int) -> str:
+    """Return why the hub cannot be reached, asked once a minute."""
+    return why_unreachable()
 
 
 @post_only(PAGE)

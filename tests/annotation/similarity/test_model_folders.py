@@ -19,6 +19,8 @@ def root(tmp_path: Path, settings: Settings) -> Path:
     """The one configured root, with a model in it; secrets lie beside it."""
     folder = tmp_path / "models"
     (folder / "bert").mkdir(parents=True)
+    for name in ("config.json", "model.safetensors"):
+        (folder / "bert" / name).write_text("{}")
     (folder / "notes.txt").write_text("x")
     (tmp_path / "secrets").mkdir()
     (tmp_path / "models-beside").mkdir()

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import timedelta
@@ -152,10 +153,20 @@ def test_where_nothing_can_be_made_it_fails_with_the_reason_and_can_go_on(
     set_films(project, short_film)
     assert worked(feature_set_resume(feature_set=feature_set, actor=None)).state == "done"
     settings.MOMENTJUDGE_MODELS = [roots / "models"]
-    empty = roots / "models" / "empty"
-    empty.mkdir(parents=True)
-    of_queries = worked(start(project, "query", "text-model", model=str(empty)))
-    assert of_queries.state == "failed" and f"the model '{empty}' cannot be loaded" in of_queries.error
+    broken = model_folder(roots / "models" / "broken")
+    of_queries = worked(start(project, "query", "text-model", model=str(broken)))
+    assert of_queries.state == "failed" and f"the model '{broken}' cannot be loaded" in of_queries.error
+    (broken / "model.safetensors").unlink()
+    with pytest.raises(NotPossible, match="holds no weights"):
+        start(project, "query", "text-model", model=str(broken))
+
+
+def model_folder(folder: Path) -> Path:
+    """A folder with the files of a model, which hold none."""
+    folder.mkdir(parents=True)
+    for name in ("config.json", "model.safetensors"):
+        (folder / name).write_text("{}")
+    return folder
 
 
 def stopping(monkeypatch: pytest.MonkeyPatch, act: Any) -> None:
@@ -375,7 +386,7 @@ class TestModelsNamedThroughTheSite:
     def model_paths(self, roots: Path, settings: Settings) -> list[str]:
         """A folder outside, a file, nothing, and the root itself; the last is a model."""
         settings.MOMENTJUDGE_MODELS = [roots / "models"]
-        (roots / "models" / "bert").mkdir(parents=True)
+        model_folder(roots / "models" / "bert")
         (roots / "outside").mkdir()
         (roots / "models" / "link").symlink_to(roots / "outside")
         names = ("outside", "nothing", "models/link", "models/nothing", "models", "models/bert")
@@ -415,7 +426,7 @@ class TestModelsNamedThroughTheSite:
 
     def test_the_worker_looks_again(self, project: Project, model_paths: list[str], roots: Path) -> None:
         feature_set = start(project, "query", "text-model", model=model_paths[-1])
-        (roots / "models" / "bert").rmdir()
+        shutil.rmtree(roots / "models" / "bert")
         (roots / "models" / "bert").symlink_to(roots / "outside")
         assert worked(feature_set).error == REFUSAL
 

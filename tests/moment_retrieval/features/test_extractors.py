@@ -162,7 +162,7 @@ def test_a_missing_model_is_reported(
     tmp_path: Path, method: ExtractorName, kind: Kind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for model in ("", "./nothing", "a/b/c", str(tmp_path)):
-        with pytest.raises(MissingModel, match="there is no folder|cannot be loaded"):
+        with pytest.raises(MissingModel, match="there is no folder|holds no config.json|cannot be loaded"):
             extractor_of(method, kind, model=model)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(MissingModel, match="HF_HUB_OFFLINE"):

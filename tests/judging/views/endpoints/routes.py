@@ -67,7 +67,7 @@ RELEASES = area(
     ("models_runner", "project", STAFF, "get", "economy"),
     ("models_runner", "project", STAFF, "post", "economy-study run-create"),
     ("models_runner", "studied", STAFF, "get", "economy-csv"),
-    ("models_runner", "project", ADMIN, "get", "features"),
+    ("models_runner", "project", ADMIN, "get", "features features-hub"),
     ("models_runner", "filmed", ADMIN, "post", "feature-set-create feature-set-register"),
     ("models_runner", "features", ADMIN, "get", "feature-set-cancel feature-set-resume feature-set-model"),
     ("models_runner", "features", ADMIN, "get", "feature-set-delete"),
