@@ -72,8 +72,8 @@ def corpus_entry(value: object) -> tuple[float, int | None]:
     return as_number(value[0], "duration"), value[1]
 
 
-def video_name(value: object, corpus: VideoCorpus | None) -> str:
-    """A video's name from what a file calls it, name or index.
+def video_name(value: object, corpus: VideoCorpus | None, *, strict: bool = True) -> str:
+    """A video's name from what a file calls it, name or index; not ``strict``: the corpus may lack the name.
 
     Raises:
         CorpusNeeded: it is an index, and there is no corpus.
@@ -82,7 +82,7 @@ def video_name(value: object, corpus: VideoCorpus | None) -> str:
     """
     if isinstance(value, bool) or not isinstance(value, int):
         name = as_text(value, "video name")
-        if corpus is not None and name not in corpus.durations_s:
+        if strict and corpus is not None and name not in corpus.durations_s:
             raise UnknownVideo(f"the corpus has no video {shown(name)}")
         return name
     if corpus is None:

@@ -17,7 +17,7 @@ from moment_retrieval.metrics.highlights import highlights
 from moment_retrieval.metrics.matrix import matrix_scores
 from moment_retrieval.metrics.ndcg_iou import Convention, Gain, Measure, check_measures
 from moment_retrieval.metrics.plain import MEASURES, plain
-from moment_retrieval.metrics.report import all_warnings, evaluate
+from moment_retrieval.metrics.report import all_warnings, check_videos, evaluate
 from moment_retrieval.metrics.scores import Scores
 from moment_retrieval.records import read_corpus
 from moment_retrieval.tables import JudgedTable, RunTable
@@ -50,7 +50,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--corpus", metavar="FILE", type=Path, help="video_corpus.json with indexes, for runs that name videos by index"
     )
     parser.add_argument(
-        "--lenient", action="store_true", help="let predictions end before they start: they overlap nothing"
+        "--lenient",
+        action="store_true",
+        help="let predictions end before they start, and be of unknown videos: they overlap nothing",
     )
     parser.add_argument(
         "--metric", choices=METRICS, default=NDCG, help="; ".join(f"{name}: {what}" for name, what in METRICS.items())
@@ -153,6 +155,8 @@ def scorer(options: argparse.Namespace) -> Callable[[Path], Scored]:
             path, format_named(options.format), corpus=corpus, strict=not options.lenient, task=options.task
         )
         with at(str(path)):
+            if not options.lenient:
+                check_videos(run, judged)
             scores = computed(options, run, judged)
             depth = max(options.k or report.KS) if options.metric == NDCG else None
             warnings = all_warnings(run, judged, depth=depth, durations_s=durations_s)

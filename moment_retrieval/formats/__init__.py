@@ -74,7 +74,8 @@ def read_run(
     Args:
         file_format: what the file is; seen from its content if not given.
         corpus: translates video indexes to names, and refuses names it does not have.
-        strict: refuse a moment that ends before it starts; otherwise it overlaps nothing.
+        strict: refuse a moment that ends before it starts, or is of a video that the corpus does not have; otherwise it
+            overlaps nothing.
         task: which list of a TVR submission: VCMR, SVMR or VR.
 
     Raises:

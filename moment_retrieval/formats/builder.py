@@ -30,7 +30,7 @@ class SourceFile:
 
     data: bytes
     corpus: VideoCorpus | None = None  # translates video indexes to names, and knows which videos there are
-    strict: bool = True  # refuse a retrieved moment that ends before it starts; otherwise it overlaps nothing
+    strict: bool = True  # refuse retrieved moments that end before they start, and of unknown videos
     task: str = "VCMR"  # which of a TVR submission's lists
     most: int = MAX_MOMENTS  # how many moments a query may have
     watch: Callable[[], None] = unwatched  # called for every query and row; what it raises ends the reading
@@ -127,7 +127,8 @@ class Builder:
 
     def code(self, video: object) -> int:
         """The number of a video, called as the file calls it."""
-        name = video_name(video, self.source.corpus) if self.translate is None else self.translate(video)
+        strict = self.judged or self.source.strict
+        name = self.translate(video) if self.translate else video_name(video, self.source.corpus, strict=strict)
         return self.codes.setdefault(video, self.names.setdefault(name, len(self.names)))
 
     def run(self) -> RunTable:

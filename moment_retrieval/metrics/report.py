@@ -9,7 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from moment_retrieval.errors import EmptyFile, InvalidCutoff
+from moment_retrieval.errors import EmptyFile, InvalidCutoff, UnknownVideo
+from moment_retrieval.jsonfiles import shown
 from moment_retrieval.metrics.ndcg_iou import Convention, Gain, Measure, check_measures, query_scores
 from moment_retrieval.metrics.scores import Scores, check_queries, missing_queries, numbers_of
 from moment_retrieval.records import JudgedMoment, Span
@@ -103,6 +104,15 @@ def video_warnings(run: RunTable, judged: JudgedTable) -> Iterator[str]:
         yield "none of the run's videos is in the ground truth: are they called alike?"
 
 
+def check_videos(run: RunTable, judged: JudgedTable) -> None:
+    """Raise UnknownVideo where no prediction is of a video with judged moments; the message says where the first is."""
+    if next(video_warnings(run, judged), None):
+        name = shown(run.spans.names[int(run.spans.video[0])])
+        everywhere = np.ones(len(run.spans.video), np.bool_)
+        sentence = f"predictions of videos that the ground truth does not have, {name} first; are they called alike?"
+        raise UnknownVideo(next(notes_of(run, everywhere, sentence)))
+
+
 def run_warnings(run: RunTable, depth: int | None, durations_s: Durations | None = None) -> Iterator[str]:
     """Those on the run alone; they tell nothing of what was judged."""
     length = run.spans.end_s - run.spans.start_s
@@ -110,6 +120,9 @@ def run_warnings(run: RunTable, depth: int | None, durations_s: Durations | None
     yield from notes_of(run, length == 0, "predictions without length, which overlap nothing")
     yield from notes_of(run, length < 0, "predictions that end before they start, which overlap nothing")
     yield from outside(run, durations_s or {})
+    if durations_s:
+        unknown = np.array([name not in durations_s for name in run.spans.names], np.bool_)
+        yield from notes_of(run, unknown[run.spans.video], "predictions of videos that the corpus does not have")
     if depth is not None:
         beyond = run.order == depth
         yield from notes_of(run, beyond, f"queries with more than {depth} predictions, of which the rest do not count")
