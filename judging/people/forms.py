@@ -49,10 +49,25 @@ class JoinForm(SubmitForm):
 class InviteForm(SubmitForm):
     """Whom to invite; an e-mail address sends the link there."""
 
-    role = forms.ChoiceField(choices=Membership.Role.choices, initial=Membership.Role.ANNOTATOR)
+    QUALIFIED = "qualified"
+
+    role = forms.ChoiceField(
+        choices=[
+            (Membership.Role.ANNOTATOR, "Annotator, after training and exam"),
+            (QUALIFIED, "Annotator who may judge at once, by your word"),
+            *(choice for choice in Membership.Role.choices if choice[0] != Membership.Role.ANNOTATOR),
+        ],
+        initial=Membership.Role.ANNOTATOR,
+    )
     email = forms.EmailField(max_length=254, required=False, label="E-mail")
     name = forms.CharField(max_length=200, required=False)
     days = forms.IntegerField(min_value=1, max_value=365, initial=14, label="Valid for days")
+
+    def clean(self) -> dict[str, Any]:
+        values = super().clean() or {}
+        if values.get("role") == self.QUALIFIED:
+            values |= {"role": Membership.Role.ANNOTATOR, "qualifies": True}
+        return values
 
 
 class StaffRoleForm(SubmitForm):

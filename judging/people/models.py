@@ -24,6 +24,9 @@ class Invitation(models.Model):
     uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
     project = models.ForeignKey(Project, models.PROTECT, related_name="invitations")
     role = models.CharField(max_length=20, choices=Membership.Role, default=Membership.Role.ANNOTATOR)
+    qualifies = models.BooleanField(
+        default=False, db_default=False, help_text="By the word of who invites: they judge without training and exam."
+    )
     digest = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the secret, in hexadecimal.")
     identity = models.ForeignKey(
         Identity,
@@ -53,7 +56,14 @@ class Invitation(models.Model):
                 condition=Q(mail__in=["", "waiting", "sent", "failed"]), name="invitation_mail_is_known"
             ),
             models.CheckConstraint(condition=Q(expires_at__gt=F("created_at")), name="invitation_lasts"),
+            models.CheckConstraint(
+                condition=Q(qualifies=False) | Q(role="annotator"), name="invitation_qualifies_annotators"
+            ),
         ]
+
+    @property
+    def role_text(self) -> str:
+        return f"{self.role}, qualified" if self.qualifies else self.role
 
     @property
     def short_name(self) -> str:

@@ -77,16 +77,30 @@ def secret_digest(secret: str) -> str:
 
 @transaction.atomic
 def invitation_create(
-    *, project: Project, actor: User, role: str, email: str = "", name: str = "", days: int = DAYS
+    *,
+    project: Project,
+    actor: User,
+    role: str,
+    email: str = "",
+    name: str = "",
+    days: int = DAYS,
+    qualifies: bool = False,
 ) -> tuple[Invitation, str]:
-    """An invitation, and the path of its link; the path is empty where the link goes by e-mail. Raises NotPossible
-    where the address has an invitation that is open, or its owner a role in the project that this one does not join."""
+    """An invitation, and the path of its link; the path is empty where the link goes by e-mail. ``qualifies``: the
+    annotator judges without training and exam, by the actor's word.
+
+    Raises:
+        NotPossible: the address has an invitation that is open, or its owner a role in the project that this one does
+            not join; or ``qualifies`` is said of another role.
+    """
+    if qualifies and role != Role.ANNOTATOR:
+        raise NotPossible("Only annotators are qualified.")
     Project.objects.select_for_update().get(pk=project.pk)
     now = timezone.now()
     invited = _invited(project, role, email.strip(), name.strip(), now) if email.strip() else None
-    invitation = Invitation(project=project, role=role, identity=invited, created_by=actor)
+    invitation = Invitation(project=project, role=role, qualifies=qualifies, identity=invited, created_by=actor)
     path = _link_new(invitation, mail=bool(invited), days=days)
-    facts = {"role": role, "mailed": bool(invited)}
+    facts = {"role": role, "mailed": bool(invited), **({"qualifies": True} if qualifies else {})}
     audit_record(project=project, actor=actor, action="invitation.create", subject=invitation.uuid, **facts)
     return invitation, path
 
@@ -156,6 +170,9 @@ def invitation_accept(*, secret: str, person: User | NewAccount) -> Membership:
         invited.delete()  # the person has said themselves who they are
     audit_record(project=row.project, actor=user, action="invitation.accept", subject=row.uuid, number=member.number)
     logger.info("invitation %s of project %s accepted", row.pk, row.project_id)
+    leads = row.project.memberships.filter(roles__contains=[Role.LEAD], user__is_active=True)
+    if row.qualifies and row.created_by and leads.filter(user=row.created_by).exists():
+        member = annotator_qualify(membership=member, actor=row.created_by, reason="Qualified by the invitation.")
     return member
 
 

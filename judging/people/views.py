@@ -53,7 +53,8 @@ def invitation(request: HttpRequest, secret: str) -> HttpResponse:
             raise
         return _arrive(request, member)
     initial = {"name": row.identity.name, "email": row.identity.email} if row.identity else {}
-    answer = _join(request, row.project, row.role, partial(services.invitation_accept, secret=secret), initial)
+    accept = partial(services.invitation_accept, secret=secret)
+    answer = _join(request, row.project, row.role, accept, initial, qualifies=row.qualifies)
     # The address holds the secret: no other page may receive it. "no-referrer" would hide the Origin of the form too,
     # which the CSRF check needs.
     answer["Referrer-Policy"] = "strict-origin"
@@ -73,7 +74,15 @@ def registration(request: HttpRequest, project_uuid: UUID) -> HttpResponse:
     return _join(request, project, Membership.Role.ANNOTATOR, accept, {})
 
 
-def _join(request: HttpRequest, project: Project, role: str, accept: Accept, initial: dict[str, str]) -> HttpResponse:
+def _join(
+    request: HttpRequest,
+    project: Project,
+    role: str,
+    accept: Accept,
+    initial: dict[str, str],
+    *,
+    qualifies: bool = False,
+) -> HttpResponse:
     person = request.user if request.user.is_authenticated else None
     memberships = Membership.objects.filter(project=project, user=person).select_related("project", "user")
     membership = memberships.first() if person else None
@@ -88,6 +97,7 @@ def _join(request: HttpRequest, project: Project, role: str, accept: Accept, ini
     context = {
         "joining": project,
         "role": role,
+        "qualifies": qualifies,
         "member": membership,
         "refusal": refusal,
         "form": form,

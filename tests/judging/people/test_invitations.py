@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 from django.core import mail
-from django.db import connection
+from django.db import IntegrityError, connection
+from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Identity, Membership, Project, User
@@ -282,3 +284,35 @@ def test_whoever_comes_joins_while_registration_is_open(project: Project) -> Non
         registration_join(project_uuid=project.uuid, person=UserFactory())
     events = AuditEvent.objects.filter(action__in=["registration.open", "registration.close"]).order_by("id")
     assert list(events.values_list("action", flat=True)) == ["registration.open", "registration.close"]
+
+
+class TestQualifiedByWord:
+    def test_who_accepts_judges_at_once_by_the_word_of_the_lead(self, project: Project) -> None:
+        invitation, secret = invite(project, qualifies=True)
+        member = invitation_accept(secret=secret, person=NEW)
+        assert member.status == Membership.Status.QUALIFIED
+        change = member.status_changes.get(to_status="qualified")
+        assert (change.actor, change.reason) == (invitation.created_by, "Qualified by the invitation.")
+        assert AuditEvent.objects.get(action="invitation.create").data["qualifies"] is True
+
+    def test_not_by_the_word_of_who_leads_no_more(self, project: Project) -> None:
+        invitation, secret = invite(project, qualifies=True)
+        project.memberships.filter(user=invitation.created_by).update(roles=["admin"])
+        assert invitation_accept(secret=secret, person=NEW).status != Membership.Status.QUALIFIED
+
+    @pytest.mark.parametrize("role", ["lead", "admin", "participant"])
+    def test_annotators_alone(self, project: Project, role: str) -> None:
+        with pytest.raises(NotPossible, match="Only annotators are qualified"):
+            invite(project, role=role, qualifies=True)
+        invitation, _ = invite(project, role=role)
+        with pytest.raises(IntegrityError, match="invitation_qualifies_annotators"):
+            Invitation.objects.filter(pk=invitation.pk).update(qualifies=True)
+
+    def test_the_form_offers_it_and_the_pages_say_it(self, client: Client, project: Project) -> None:
+        client.force_login(lead(project))
+        form = {"role": "qualified", "days": 14}
+        page = client.post(reverse("judging:invitation-create", args=[project.uuid]), form).content.decode()
+        assert "annotator, qualified" in page
+        (path,) = set(re.findall(r"/invitations/[\w-]{40,}/", page))
+        client.logout()
+        assert "as soon as you have confirmed the guideline" in client.get(path).content.decode()
