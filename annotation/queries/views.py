@@ -22,6 +22,7 @@ from core.lists import page_of
 PER_PAGE = 50
 PAGE = "annotation:splits"
 WRONG_SEED = f"A seed is a whole number from 0 to {LARGEST_SEED}."
+FEWEST_FOR_SHARES = 20  # texts, of which 5 % are one
 
 
 class SizeField(forms.CharField):
@@ -92,15 +93,18 @@ def _page(
     request: MemberRequest, project: Project, form: DrawForm | None, *, fault: str = "", status: int = 200
 ) -> HttpResponse:
     source, counts = selectors.source_of(project.dataset.corpus_id), selectors.split_counts(project)
+    if form is None:
+        sizes = {**_first_sizes(source), "seed": 1}
+        may_draw = not any(counts.values()) and source.texts >= len(JUDGED)
+        form = DrawForm(sizes) if may_draw else DrawForm(initial=sizes)  # the first draw is shown at once
     draft = None
-    if form is not None and form.is_valid():
+    if form.is_valid():
         draft = _draft(project, form)
         status = status if draft else max(status, 422)
     event = selectors.last_draw(project)
-    first_sizes = {"val": 500, "test": 2781} if source.suits_the_paper else {"val": "5%", "test": "20%"}
     context = {
         "source": source,
-        "form": form or DrawForm(initial={**first_sizes, "seed": 1}),
+        "form": form,
         "draft": draft,
         "none_of": [NONE_OF[split] for split in JUDGED if draft and not draft[split]],
         "fault": fault,
@@ -112,6 +116,13 @@ def _page(
         **_queries(request, project),
     }
     return render(request, "annotation/queries/splits.html", context, status=status)
+
+
+def _first_sizes(source: selectors.Source) -> dict[str, str]:
+    """Return the paper's sizes where the corpus has as many texts, else shares of them; one each of very few."""
+    if source.suits_the_paper:
+        return {"val": "500", "test": "2781"}
+    return {"val": "5%", "test": "20%"} if source.texts >= FEWEST_FOR_SHARES else {"val": "1", "test": "1"}
 
 
 def _draft(project: Project, form: DrawForm) -> dict[str, int] | None:

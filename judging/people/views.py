@@ -219,7 +219,8 @@ def invitation_create(request: MemberRequest, project: Project) -> HttpResponse:
     except NotPossible as refused:
         return _people(request, project, form, error=str(refused), status=409)
     if link:
-        return _people(request, project, InviteForm(), link=link, invited=invited)
+        another = InviteForm(initial={"role": form.data.get("role", "")})  # as often several of a kind are invited
+        return _people(request, project, another, link=link, invited=invited)
     messages.success(request, "The invitation is being sent.")
     return redirect("judging:people", project.uuid)
 

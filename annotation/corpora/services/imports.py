@@ -19,6 +19,7 @@ from annotation.corpora.services.corpora import ImportReport, corpus_durations, 
 from annotation.models import Corpus, CorpusImport
 from core.exceptions import NotPossible
 from core.jobs import durable
+from core.messages import send_on_commit
 from core.uploads import BytesProgress, UploadKind, upload_finish, warnings_writer
 
 PREVIEWED = 10
@@ -108,6 +109,8 @@ def _import(row: CorpusImport, warnings: IO[str]) -> None:
     if report.bad_lines and not row.skip_bad:
         raise NotPossible("The corpus has changed since this file was checked, and lines of it are bad now.")
     upload_finish(row, warnings, state=State.DONE, counts=report.counts())
+    if report.moments:  # of videos that may be here already
+        send_on_commit("annotation.tasks.previews_sweep")
 
 
 def _run(row: CorpusImport, preview: list[dict[str, Any]], warnings: IO[str], *, dry_run: bool) -> ImportReport:
