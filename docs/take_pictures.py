@@ -22,7 +22,18 @@ FLAGS = [
 ]
 DESKTOP, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
 TALLEST = 1400  # pixels of a page that are shown
-STAFF = ["Overview", "Review", "Queries", "Corpus", "Releases", "Runs", "Audit"]
+STAFF = {  # pictures of pages, by group and page of the menu
+    "overview": ("Overview", ""),
+    "corpus": ("Data", "Videos"),
+    "splits": ("Data", "Splits"),
+    "review": ("Judging", "Review"),
+    "queries": ("Judging", "Queries"),
+    "people": ("People", "People"),
+    "releases": ("Results", "Releases"),
+    "figures": ("Results", "Figures"),
+    "runs": ("Results", "Leaderboard"),
+    "audit": ("Settings", "Audit"),
+}
 
 
 def log_in(browser: Browser, name: str, *, size: dict[str, int] = DESKTOP, scheme: str = "light") -> Page:
@@ -88,22 +99,38 @@ def annotator(browser: Browser) -> None:
         take(other, name)
 
 
+def open_page(page: Page, group: str, label: str) -> None:
+    page.click(f"header nav >> text={group}")
+    if label:
+        page.click(f"nav.group >> text={label}")
+
+
 def staff(browser: Browser) -> None:
     page = log_in(browser, "lead")
-    for label in STAFF:
-        page.click(f"header nav >> text={label}")
-        take(page, label.lower())
-    page.click("header nav >> text=Figures")
+    for name, (group, label) in STAFF.items():
+        open_page(page, group, label)
+        take(page, name)
+    open_page(page, "Data", "Videos")
+    page.click("ol.gallery a")
+    page.wait_for_load_state()
+    take(page, "video")
+    open_page(page, "Results", "Figures")
     page.click("main >> text=Case studies")
     page.wait_for_load_state()
     take(page, "figure")
-    page.click("header nav >> text=Queries")
+    open_page(page, "Judging", "Queries")
     page.click("main tbody a")
     take(page, "batch")
+    page.keyboard.press("/")
+    page.keyboard.type("man")
+    page.wait_for_selector("ul.found")
+    take(page, "find", full=False)
     take(log_in(browser, "lead", scheme="dark"), "overview-dark")
     phone = log_in(browser, "lead", size=PHONE)
     take(phone, "overview-phone")
-    phone.click("header nav >> text=Review")
+    phone.click("details.drawer summary")
+    take(phone, "menu-phone", full=False)
+    phone.click("details.drawer >> text=Review")
     take(phone, "review-phone")
 
 

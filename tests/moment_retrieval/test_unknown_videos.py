@@ -1,4 +1,4 @@
-"""Videos that a run names and nobody has: refused with their place; with ``--lenient`` a remark."""
+"""Videos that a run names and nobody has: refused with their place; with ``--lenient`` a warning."""
 
 import json
 from pathlib import Path
@@ -39,7 +39,7 @@ def test_one_that_the_corpus_does_not_have_is_an_error_with_its_line(files: File
     assert "line 1: entry 1: query 1: prediction 2: the corpus has no video 'z'" in text
 
 
-def test_lenient_scores_it_with_a_remark(files: Files) -> None:
+def test_lenient_scores_it_with_a_warning(files: Files) -> None:
     status, text = files.score("--corpus", files.corpus, "--lenient", videos="za")
     assert status == 0
     assert "predictions of videos that the corpus does not have: 1, first in line 1, query 1, prediction 1" in text
