@@ -25,12 +25,10 @@ TALLEST = 1400  # pixels of a page that are shown
 STAFF = {  # pictures of pages, by group and page of the menu
     "overview": ("Overview", ""),
     "corpus": ("Data", "Videos"),
-    "splits": ("Data", "Splits"),
     "review": ("Judging", "Review"),
     "queries": ("Judging", "Queries"),
     "people": ("People", "People"),
     "releases": ("Results", "Releases"),
-    "figures": ("Results", "Figures"),
     "runs": ("Results", "Leaderboard"),
     "audit": ("Settings", "Audit"),
 }
@@ -100,7 +98,7 @@ def annotator(browser: Browser) -> None:
 
 
 def open_page(page: Page, group: str, label: str) -> None:
-    page.click(f"header nav >> text={group}")
+    page.click(f"nav[aria-label=Pages] >> text={group}")
     if label:
         page.click(f"nav.group >> text={label}")
 
@@ -129,7 +127,6 @@ def staff(browser: Browser) -> None:
     phone = log_in(browser, "lead", size=PHONE)
     take(phone, "overview-phone")
     phone.click("details.drawer summary")
-    take(phone, "menu-phone", full=False)
     phone.click("details.drawer >> text=Review")
     take(phone, "review-phone")
 

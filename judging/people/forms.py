@@ -53,8 +53,8 @@ class InviteForm(SubmitForm):
 
     role = forms.ChoiceField(
         choices=[
-            (Membership.Role.ANNOTATOR, "Annotator, after training and exam"),
-            (QUALIFIED, "Annotator who may judge at once, by your word"),
+            (Membership.Role.ANNOTATOR, "Annotator"),
+            (QUALIFIED, "Annotator, qualified at once"),
             *(choice for choice in Membership.Role.choices if choice[0] != Membership.Role.ANNOTATOR),
         ],
         initial=Membership.Role.ANNOTATOR,

@@ -120,7 +120,7 @@ def test_five_clips_become_a_release_that_is_scored(browse: Browse, clips: list[
     lead.press("Rank candidates and open batches")
 
     lead.go("People")
-    lead.choose("Role", "Annotator who may judge at once, by your word")
+    lead.choose("Role", "Annotator, qualified at once")
     for name in ("wren", "finch"):
         lead.press("Invite")
         join(browse, page.get_by_role("textbox", name="Link").input_value(), name)
