@@ -55,7 +55,7 @@ NOT_LINKED = (
     "No account here is linked with your log-in by {name}. Log in with your password, then link it under Account."
     " No account? Ask the lead of your project for an invitation."
 )
-TOO_LATE = "You said who you are too long ago. Link the log-in once more."
+TOO_LATE = "You confirmed your password too long ago. Link the log-in once more."
 
 
 class ProviderClient(OpenIDConnectOAuth2Adapter):

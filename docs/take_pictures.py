@@ -34,8 +34,8 @@ STAFF = {  # pictures of pages, by group and page of the menu
 }
 
 
-def log_in(browser: Browser, name: str, *, size: dict[str, int] = DESKTOP, scheme: str = "light") -> Page:
-    page = browser.new_context(viewport=size, color_scheme=scheme).new_page()
+def log_in(browser: Browser, name: str, *, size: dict[str, int] = DESKTOP) -> Page:
+    page = browser.new_context(viewport=size, color_scheme="light").new_page()
     page.goto(f"{ADDRESS}/login/")
     page.fill("[name=username]", name)
     page.fill("[name=password]", f"{name}-demo")
@@ -91,10 +91,9 @@ def annotator(browser: Browser) -> None:
     take(page, "own-grades")
     page.click("nav >> text=Guideline")
     take(page, "guideline")
-    for name, size, scheme in (("judge-dark", DESKTOP, "dark"), ("judge-phone", PHONE, "light")):
-        other = log_in(browser, "annotator", size=size, scheme=scheme)
-        other.goto(pair)
-        take(other, name)
+    phone = log_in(browser, "annotator", size=PHONE)
+    phone.goto(pair)
+    take(phone, "judge-phone")
 
 
 def open_page(page: Page, group: str, label: str) -> None:
@@ -123,12 +122,6 @@ def staff(browser: Browser) -> None:
     page.keyboard.type("man")
     page.wait_for_selector("ul.found")
     take(page, "find", full=False)
-    take(log_in(browser, "lead", scheme="dark"), "overview-dark")
-    phone = log_in(browser, "lead", size=PHONE)
-    take(phone, "overview-phone")
-    phone.click("details.drawer summary")
-    phone.click("details.drawer >> text=Review")
-    take(phone, "review-phone")
 
 
 def main() -> None:
