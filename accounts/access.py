@@ -89,6 +89,14 @@ def project_page(
     return decorate
 
 
+def grant_staff(person: User) -> list[Membership]:
+    """Return the first two memberships as lead or admin of whatever project; 403 for whoever has none."""
+    memberships = Membership.objects.filter(user=person, roles__overlap=Membership.STAFF).select_related("project")[:2]
+    if not memberships:
+        raise PermissionDenied
+    return list(memberships)
+
+
 def staff_page(
     view: Callable[Concatenate[HttpRequest, P], HttpResponseBase],
 ) -> Callable[Concatenate[HttpRequest, P], HttpResponseBase]:
@@ -97,10 +105,7 @@ def staff_page(
     @login_required
     @wraps(view)
     def page(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
-        staff_memberships = Membership.objects.filter(user=cast(User, request.user), roles__overlap=Membership.STAFF)
-        memberships = list(staff_memberships.select_related("project")[:2])
-        if not memberships:
-            raise PermissionDenied
+        memberships = grant_staff(cast(User, request.user))
         if len(memberships) == 1:
             cast(MemberRequest, request).membership = memberships[0]
         return view(request, *args, **kwargs)

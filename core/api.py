@@ -2,21 +2,28 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar, cast
 
+from django import forms
+from django.conf import settings
 from django.core import signing
+from django.core.exceptions import NON_FIELD_ERRORS
 from django.db.models import Model, Q, QuerySet
+from django.http import QueryDict
 from rest_framework import serializers
 from rest_framework.exceptions import APIException, NotFound, ParseError
 from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.pagination import BasePagination
-from rest_framework.parsers import BaseParser
+from rest_framework.parsers import BaseParser, MultiPartParser
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer, Serializer
 from rest_framework.utils.urls import replace_query_param
 from rest_framework.views import APIView
+
+from core.files import receive_on_disk
+from core.models import Job
 
 LONGEST_BODY = 64 * 1024
 PER_PAGE = 50
@@ -93,6 +100,37 @@ class ApiView(APIView):
         super().initial(request, *args, **kwargs)
 
 
+class FileView(ApiView):
+    """An endpoint that takes a form with files, received on disk."""
+
+    parser_classes = [MultiPartParser]
+    longest_body = None  # the limit of the file holds
+    limit: str  # the setting that says how many megabytes a file may have
+    instead: str  # advice for somebody whose file is larger
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        receive_on_disk(request._request, most_mb=getattr(settings, self.limit), instead=self.instead)
+        super().initial(request, *args, **kwargs)
+
+
+def form_data_of(request: Request, form: type[forms.Form]) -> dict[str, Any]:
+    """Return the texts of a sent form; refuse one that is empty, or that has fields which ``form`` has not."""
+    if not request.data and not request.FILES:  # of an empty body the framework makes no form at all
+        raise ParseError("Nothing was sent. Send a form (multipart/form-data) with a file.", code="malformed")
+    fields = cast(QueryDict, request.data).dict()
+    if unknown := fields.keys() - form.base_fields.keys():
+        raise Invalid(f"There is no field {min(unknown)[:40]!r} here.")
+    return fields
+
+
+def form_values(form: forms.BaseForm) -> dict[str, Any]:
+    """Return the values of a form; refuse, with the first reason, what it does not take."""
+    if not form.is_valid():
+        field, reasons = next(iter(form.errors.items()))
+        raise Invalid(str(reasons[0]) if field == NON_FIELD_ERRORS else f"{field}: {reasons[0]}")
+    return form.cleaned_data
+
+
 def _length(request: Request) -> int:
     try:
         return int(request.META.get("CONTENT_LENGTH") or 0)
@@ -150,6 +188,18 @@ def paged(
     pages = Pages()
     page = pages.paginate_queryset(rows, request, view)
     return pages.get_paginated_response(shape(page, many=True, context={"request": request, **context}).data)
+
+
+class Nothing(serializers.Serializer[Any]):
+    """No field at all."""
+
+
+class JobGiven(serializers.ModelSerializer[Job]):
+    """Work that a worker does for a project; one that waits goes on by itself, and ``error`` says what for."""
+
+    class Meta:
+        model = Job
+        fields = ["uuid", "kind", "title", "state", "done", "total", "error", "created_at", "updated_at"]
 
 
 class Problem(serializers.Serializer[Any]):

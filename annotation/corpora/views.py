@@ -1,11 +1,9 @@
 """Pages of a project's corpus, and of imports: the corpora within reach, uploading a file, its check, its report.
 
-And the uploads of videos, which scripts speak tus 1.0.0 with: https://tus.io/protocols/resumable-upload.
+And the uploads of videos, which scripts speak tus with.
 """
 
-import binascii
 import mimetypes
-from base64 import b64decode
 from collections.abc import Callable
 from functools import partial, wraps
 from typing import Any, cast
@@ -13,19 +11,19 @@ from uuid import UUID
 
 from django import forms
 from django.conf import settings
-from django.core.files.uploadedfile import UploadedFile
 from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.utils.http import http_date
 
 from accounts.access import STAFF, MemberRequest, project_page, row_page, staff_page
 from accounts.models import Project, User
 from accounts.uploads import IMPORTS_SHOWN, receives_file, save_form, upload_urls
 from annotation.captions.services.captions import LONGEST
-from annotation.corpora.importers import FORMATS, form_of
+from annotation.corpora import tus
+from annotation.corpora.forms import ImportForm
+from annotation.corpora.importers import FORMATS
 from annotation.corpora.selectors import (
     corpora_of,
     corpora_within_reach,
@@ -42,43 +40,14 @@ from annotation.previews.services import poster_of
 from core.exceptions import MomentJudgeError
 from core.files import file_answer
 from core.lists import page_of
-from core.uploads import NameField, UploadField, first_warnings
+from core.uploads import first_warnings
 
-MOST_DURATIONS_MB = 20
 PER_PAGE, FAILURES_SHOWN = 24, 50
 CACHED = "private, max-age=86400"
 NO_PICTURE = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 320 180"><g fill="none" stroke="#8a94a6" stroke-width="3">'
     '<rect x="120" y="62" width="80" height="56" rx="6"/><path d="m150 78 24 12-24 12z"/></g></svg>'
 )
-
-
-class ImportForm(forms.Form):
-    format = forms.ChoiceField(
-        choices=[(form.name, form.label) for form in FORMATS.values()],
-        required=False,
-        error_messages={"invalid_choice": "This is none of the forms."},
-    )
-    file = UploadField(max_length=200)
-    durations = UploadField(required=False, max_length=200)
-    corpus_name = NameField(max_length=200, error_messages={"required": "Name the corpus."})
-    source_split = forms.CharField(required=False, max_length=40)
-    clip = forms.BooleanField(required=False)
-
-    def clean(self) -> dict[str, Any]:
-        """Where nobody said which form it is, the file says so."""
-        values: dict[str, Any] = self.cleaned_data
-        if not values.get("format") and not {"format", "file"} & set(self.errors):
-            values["format"] = form_of(values["file"], values["file"].name)
-            if not values["format"]:
-                self.add_error("format", "The file does not tell its form. Say which it is.")
-        return values
-
-    def clean_durations(self) -> "UploadedFile[Any] | None":
-        table: UploadedFile[Any] | None = self.cleaned_data["durations"]
-        if table and (table.size or 0) > MOST_DURATIONS_MB * 2**20:
-            raise forms.ValidationError(f"The table of video lengths is larger than {MOST_DURATIONS_MB} MB.")
-        return table
 
 
 class SpanForm(forms.Form):
@@ -153,22 +122,6 @@ def _video(project: Project, uuid: UUID) -> Video:
     return get_object_or_404(Video, uuid=uuid, corpus=project.dataset.corpus_id)
 
 
-TUS_VERSION = "1.0.0"
-TUS = {
-    "Tus-Resumable": TUS_VERSION,
-    "Tus-Version": TUS_VERSION,
-    "Tus-Extension": "creation,expiration,termination",
-}
-PIECES = "application/offset+octet-stream"
-LONGEST_NUMBER = 18  # digits of a size or offset, which the database holds
-
-
-class BadRequest(MomentJudgeError):
-    """A header of the protocol is missing, or says nothing that can be understood."""
-
-    status, code = 400, "bad_request"
-
-
 def speaks_tus(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     """Make a view answer scripts, with refusals as JSON. A GET, as after a log-in, goes to the page."""
 
@@ -177,16 +130,11 @@ def speaks_tus(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]
         if request.method == "GET":
             return redirect("annotation:corpus", getattr(row, "project", row).uuid)
         response: HttpResponse
-        if request.method == "OPTIONS":
-            response = HttpResponse(status=204)
-        elif request.headers.get("Tus-Resumable", TUS_VERSION) != TUS_VERSION:
-            response = _refusal(412, "version", f"This site speaks tus {TUS_VERSION}.")
-        else:
-            try:
-                response = view(request, row)
-            except MomentJudgeError as error:
-                response = _refusal(error.status, error.code, str(error))
-        for name, value in {**TUS, "Tus-Max-Size": str(settings.VIDEO_MAX_MB * 2**20)}.items():
+        try:
+            response = HttpResponse(status=204) if request.method == "OPTIONS" else view(request, row)
+        except MomentJudgeError as error:
+            response = _refusal(error.status, error.code, str(error))
+        for name, value in tus.headers().items():
             response[name] = value
         return response
 
@@ -197,38 +145,15 @@ def _refusal(status: int, code: str, message: str) -> JsonResponse:
     return JsonResponse({"code": code, "message": message}, status=status)
 
 
-def _number(request: HttpRequest, header: str) -> int:
-    digits = request.headers.get(header, "")
-    if not (digits.isascii() and digits.isdigit() and len(digits) <= LONGEST_NUMBER):
-        raise BadRequest(f"The header {header} is not a number of bytes.")
-    return int(digits)
-
-
-def _metadata(request: HttpRequest) -> dict[str, str]:
-    """Names and values of the header Upload-Metadata; a name may stand alone."""
-    pairs = [part.split() for part in request.headers.get("Upload-Metadata", "").split(",")]
-    try:
-        return {name: b64decode("".join(value), validate=True).decode() for name, *value in pairs}
-    except (binascii.Error, ValueError) as error:
-        raise BadRequest("The header Upload-Metadata does not hold pairs of a name and a value in base64.") from error
-
-
 @project_page(STAFF)
 @speaks_tus
 def uploads_begin(request: MemberRequest, project: Project) -> HttpResponse:
     """Begin the upload of one video; the answer says where its bytes go."""
     if request.method != "POST":
         return _refusal(405, "method", "An upload begins with a POST.")
-    about = _metadata(request)
-    modified = about.get("modified", "")
-    row = video_uploads.video_upload_create(
-        project=project,
-        actor=request.user,
-        file_name=about.get("filename", ""),
-        size=_number(request, "Upload-Length"),
-        modified_ms=int(modified) if modified.isdecimal() and len(modified) <= LONGEST_NUMBER else 0,
-    )
-    return HttpResponse(status=201, headers={"Location": reverse("annotation:upload", args=[row.uuid]), **_state(row)})
+    row = tus.upload_begin(request, project, request.user)
+    location = reverse("annotation:upload", args=[row.uuid])
+    return HttpResponse(status=201, headers={"Location": location, **tus.state_of(row)})
 
 
 @row_page(VideoUpload.objects.select_related("project"), STAFF)
@@ -236,23 +161,14 @@ def uploads_begin(request: MemberRequest, project: Project) -> HttpResponse:
 def upload(request: MemberRequest, row: VideoUpload) -> HttpResponse:
     """Say how much of an upload is here (HEAD), take its next piece (PATCH), or discard it (DELETE)."""
     if request.method == "HEAD":
-        if row.state == VideoUpload.State.FAILED:
-            return _refusal(410, "upload_failed", row.error)
-        about = {"Upload-Length": str(row.size), "Cache-Control": "no-store"}
-        return HttpResponse(status=200, headers={**about, **_state(row)})
+        return HttpResponse(status=200, headers=tus.state_to_go_on(request, row))
     if request.method == "PATCH":
-        if request.content_type != PIECES:
-            return _refusal(415, "type", f"A piece has the type {PIECES}.")
-        row = video_uploads.video_part_add(upload=row, offset=_number(request, "Upload-Offset"), read=request.read)
-        return HttpResponse(status=204, headers=_state(row))
+        return HttpResponse(status=204, headers=tus.state_of(tus.piece_add(request, row)))
     if request.method == "DELETE":
+        tus.version_check(request)
         video_uploads.video_upload_discard(upload=row)
         return HttpResponse(status=204)
     return _refusal(405, "method", "An upload takes HEAD, PATCH and DELETE.")
-
-
-def _state(row: VideoUpload) -> dict[str, str]:
-    return {"Upload-Offset": str(row.offset), "Upload-Expires": http_date(row.expires_at.timestamp())}
 
 
 @staff_page

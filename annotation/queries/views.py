@@ -1,11 +1,8 @@
 """The page of splits: how queries are drawn, what a draw gives, and the queries there are."""
 
-from typing import Any
 from urllib.parse import urlencode
 
-from django import forms
 from django.contrib import messages
-from django.core.validators import MaxValueValidator, MinValueValidator
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -14,51 +11,15 @@ from accounts.access import STAFF, MemberRequest, project_action, project_page
 from accounts.models import Project
 from annotation.models import Query
 from annotation.queries import selectors
-from annotation.queries.rules import JUDGED, LARGEST_SEED, NONE_OF, NoSplit, Size, size_of
+from annotation.queries.forms import ConfirmForm, DrawForm
+from annotation.queries.rules import JUDGED, NONE_OF, NoSplit
 from annotation.queries.services import queries_draw
 from core.exceptions import NotPossible
 from core.lists import page_of
 
 PER_PAGE = 50
 PAGE = "annotation:splits"
-WRONG_SEED = f"A seed is a whole number from 0 to {LARGEST_SEED}."
 FEWEST_FOR_SHARES = 20  # texts, of which 5 % are one
-
-
-class SizeField(forms.CharField):
-    """How many queries, ``500``, or a share of the texts, ``5%``."""
-
-    def clean(self, value: Any) -> Size:
-        try:
-            return size_of(super().clean(value))
-        except NoSplit as error:
-            raise forms.ValidationError(str(error)) from error
-
-
-class DrawForm(forms.Form):
-    val = SizeField(label="Validation", max_length=20, help_text="How many queries, 500, or a share of the texts, 5%.")
-    test = SizeField(label="Test", max_length=20, help_text="The same. All others train.")
-    seed = forms.IntegerField(
-        help_text="The same seed and captions give the same queries.",
-        validators=[MinValueValidator(0, WRONG_SEED), MaxValueValidator(LARGEST_SEED, WRONG_SEED)],
-    )
-
-    def sizes(self) -> dict[str, Size]:
-        return {split: self.cleaned_data[split] for split in ("val", "test")}
-
-
-class ConfirmForm(DrawForm):
-    """Confirmation of the counts shown."""
-
-    again = forms.BooleanField(required=False)
-    seen_val = forms.IntegerField()
-    seen_test = forms.IntegerField()
-    seen_train = forms.IntegerField()
-    seen_removed = forms.IntegerField()
-    seen_waiting = forms.IntegerField()
-
-    def seen(self) -> dict[str, int]:
-        return {name[5:]: n for name, n in self.cleaned_data.items() if name.startswith("seen_")}
 
 
 @project_page(STAFF)

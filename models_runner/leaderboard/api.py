@@ -3,21 +3,17 @@
 from typing import Any, cast
 from uuid import UUID
 
-from django.conf import settings
-from django.http import Http404, QueryDict
+from django.http import Http404
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import serializers
-from rest_framework.exceptions import ParseError
-from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.access import RUNNERS, grant_by
-from accounts.models import Membership, User
-from core.api import ApiView, Invalid, Pages, paged
+from accounts.models import User
+from core.api import ApiView, FileView, Pages, form_data_of, form_values, paged
 from core.api import Problem as REFUSED
-from core.files import receive_on_disk
 from models_runner.leaderboard import files
 from models_runner.leaderboard.forms import SPLITS, RunForm
 from models_runner.leaderboard.selectors.leaderboard import filters_for, leaderboard_tested
@@ -136,15 +132,9 @@ class LeaderboardGiven(serializers.Serializer[Any]):
     scores = EntryGiven(many=True)
 
 
-class Runs(ApiView):
-    writes = "upload"
+class Runs(FileView):
+    writes, limit, instead = "upload", "RUN_MAX_MB", "pack it with gzip"
     pagination_class = Pages
-    parser_classes = [MultiPartParser]
-    longest_body = None  # the file's own limit holds
-
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        receive_on_disk(request._request, most_mb=settings.RUN_MAX_MB, instead="pack it with gzip")
-        super().initial(request, *args, **kwargs)
 
     @extend_schema(
         operation_id="runs",
@@ -164,21 +154,12 @@ class Runs(ApiView):
         """Bring a run: it is stored, then read and scored by a worker; ask for it until its state says scored."""
         membership = grant_by(request, project_uuid, RUNNERS)
         upload_check(membership, timezone.now())  # before the body is read
-        form = RunForm(self._form_data(request, membership), request.FILES, project=membership.project)
-        if not form.is_valid():
-            field, reasons = next(iter(form.errors.items()))
-            raise Invalid(f"{field}: {reasons[0]}")
-        run = run_upload(membership=membership, **form.cleaned_data)
-        return Response(RunGiven(run).data, status=201)
-
-    def _form_data(self, request: Request, membership: Membership) -> dict[str, Any]:
-        if not request.data and not request.FILES:  # of an empty body the framework makes no form at all
-            raise ParseError("Nothing was sent. Send a form (multipart/form-data) with a file.", code="malformed")
-        request_data = cast(QueryDict, request.data).dict()
-        if unknown := request_data.keys() - RunForm.base_fields.keys():
-            raise Invalid(f"There is no field {min(unknown)[:40]!r} here.")
+        fields = form_data_of(request, RunForm)
         newest = membership.project.releases.filter(state="ready").order_by("-version").first()
-        return {"release": newest.version if newest else "", **request_data}
+        fields = {"release": newest.version if newest else "", **fields}
+        form = RunForm(fields, request.FILES, project=membership.project)
+        run = run_upload(membership=membership, **form_values(form))
+        return Response(RunGiven(run).data, status=201)
 
 
 class OneRun(ApiView):

@@ -1,9 +1,5 @@
 """Pages of pools: choosing runs, looking at what they would add, opening it, and the report, also as CSV."""
 
-from typing import Any
-from uuid import UUID
-
-from django import forms
 from django.contrib import messages
 from django.db.models import Count
 from django.http import HttpResponse
@@ -11,9 +7,8 @@ from django.shortcuts import redirect, render
 
 from accounts.access import STAFF, MemberRequest, project_action, project_page, row_page
 from accounts.models import Project
-from annotation.models import Pooling, Query
-from annotation.pools.rules import DEPTHS, IOU_MIN, RUN_DEPTH
-from annotation.pools.services.poolings import Scope, pooling_discard
+from annotation.models import Pooling
+from annotation.pools.services.poolings import pooling_discard
 from core.exceptions import NotPossible
 from core.lists import csv_download, page_of
 from judging.releases.selectors import finished_queries
@@ -27,62 +22,11 @@ from judging.studies.selectors import (
     report_rows,
 )
 from judging.studies.services import pool_job, pool_open_request
-from models_runner.models import Run
+from models_runner.pools.forms import PoolForm
 from models_runner.pools.services import pool_request
 
-ALL, SPLIT, SET = "all", "split:", "set:"
 PER_PAGE = 50
 POOLINGS = Pooling.objects.filter(seed=None).select_related("project", "query_set")  # coverage studies have a page
-
-
-class PoolForm(forms.Form):
-    runs = forms.MultipleChoiceField(
-        widget=forms.CheckboxSelectMultiple,
-        error_messages={"required": "Choose at least one run.", "invalid_choice": "One of the runs is gone."},
-    )
-    depth = forms.IntegerField(
-        min_value=DEPTHS[0],
-        max_value=DEPTHS[1],
-        initial=RUN_DEPTH,
-        help_text="The best so many of each run are pooled.",
-    )
-    iou_min = forms.FloatField(
-        label="IoU",
-        min_value=0.05,
-        max_value=1,
-        initial=IOU_MIN,
-        widget=forms.NumberInput(attrs={"step": "0.05"}),
-        help_text="A span stands for the moment it overlaps most, from this overlap on.",
-    )
-    which = forms.ChoiceField(label="Queries", error_messages={"invalid_choice": "Choose which queries."})
-
-    def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        scored = project.runs.filter(state=Run.State.SCORED).select_related("release")
-        self.runs_by_uuid = {str(run.uuid): run for run in scored}
-        self.sets = {str(row.uuid): row for row in project.query_sets.order_by("name")}
-        runs, which = self.fields["runs"], self.fields["which"]
-        assert isinstance(runs, forms.ChoiceField) and isinstance(which, forms.ChoiceField)
-        runs.choices = [
-            (uuid, f"{run}, release {run.release.version} ({run.n_queries} queries)")
-            for uuid, run in self.runs_by_uuid.items()
-        ]
-        splits = [(SPLIT + split, f"split {split}") for split in (Query.Split.VAL.value, Query.Split.TEST.value)]
-        sets = [(SET + uuid, f"query set {row.name}") for uuid, row in self.sets.items()]
-        which.choices = [(ALL, "all whose judging has begun"), *splits, *sets]
-
-    def chosen(self) -> list[Run]:
-        return [self.runs_by_uuid[uuid] for uuid in self.cleaned_data["runs"]]
-
-    def scope(self) -> Scope:
-        form_data = self.cleaned_data
-        kind, _, name = form_data["which"].partition(":")
-        return Scope(
-            depth=form_data["depth"],
-            iou_min=form_data["iou_min"],
-            split=name if kind == "split" else "",
-            query_set=self.sets[str(UUID(name))] if kind == "set" else None,
-        )
 
 
 @project_page(STAFF)

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.access import STAFF, grant_by
-from core.api import ApiView, Invalid
+from core.api import ApiView, Invalid, form_values
 from core.api import Problem as REFUSED
 from models_runner.search.forms import DEFAULT_MOMENTS, LONGEST_QUERY, MOST_MOMENTS, SearchForm
 from models_runner.search.selectors import Shown, searchable, shown_hits
@@ -80,8 +80,4 @@ def _parameters(request: Request, project: Any) -> dict[str, Any]:
         raise Invalid(f"There is no parameter {min(unknown)[:40]!r} here.")
     if "training" not in query and (newest := searchable(project).first()):
         query["training"] = str(newest.uuid)
-    form = SearchForm(query, project=project)
-    if not form.is_valid():
-        field, reasons = next(iter(form.errors.items()))
-        raise Invalid(f"{field}: {reasons[0]}")
-    return form.cleaned_data
+    return form_values(SearchForm(query, project=project))

@@ -7,7 +7,7 @@ import pytest
 from django import forms
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from annotation.corpora.views import ImportForm
+from annotation.corpora.forms import ImportForm
 from core.files import text_or_packed
 from judging.imports.views import JudgmentImportForm
 from models_runner.leaderboard.forms import RunForm
