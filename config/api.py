@@ -19,6 +19,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
+from annotation import api_urls as corpora_urls
 from core.exceptions import MomentJudgeError
 from core.refusals import refusal_log
 from judging import api_urls as judging_urls
@@ -101,7 +102,7 @@ def docs(request: HttpRequest) -> HttpResponse:
 
 
 urlpatterns = [
-    path("v1/", include(([*judging_urls.urlpatterns, *runs_urls.urlpatterns], "api"))),
+    path("v1/", include(([*judging_urls.urlpatterns, *corpora_urls.urlpatterns, *runs_urls.urlpatterns], "api"))),
     path("schema/", conditional_page(SchemaView.as_view()), name="api-schema"),
     path("docs/", docs, name="api-docs"),
 ]

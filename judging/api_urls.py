@@ -1,13 +1,24 @@
 from django.urls import path
 
-from annotation.train_sets import api as train_sets_api
+from judging.guidelines import api as guidelines_api
+from judging.people import api as people_api
+from judging.projects import api as projects_api
 from judging.releases import api as releases_api
 from judging.review import api as review_api
 from judging.work import api
 
 app_name = "api"
 urlpatterns = [
-    path("projects/", api.Projects.as_view(), name="projects"),
+    path("projects/", projects_api.Projects.as_view(), name="projects"),
+    path("projects/<uuid:project_uuid>/", projects_api.OneProject.as_view(), name="project"),
+    path("projects/<uuid:project_uuid>/jobs/", projects_api.Jobs.as_view(), name="jobs"),
+    path("jobs/<uuid:job_uuid>/", projects_api.OneJob.as_view(), name="job"),
+    path("projects/<uuid:project_uuid>/batches/open/", projects_api.OpenBatches.as_view(), name="batches-open"),
+    path("projects/<uuid:project_uuid>/candidates/rank/", projects_api.RankAnew.as_view(), name="candidates-rank"),
+    path("projects/<uuid:project_uuid>/policy/", guidelines_api.ProjectPolicy.as_view(), name="policy"),
+    path("projects/<uuid:project_uuid>/invitations/", people_api.Invitations.as_view(), name="invitations"),
+    path("invitations/<uuid:invitation_uuid>/", people_api.OneInvitation.as_view(), name="invitation"),
+    path("invitations/<uuid:invitation_uuid>/renew/", people_api.RenewInvitation.as_view(), name="invitation-renew"),
     path("projects/<uuid:project_uuid>/assignment/", api.Assignment.as_view(), name="assignment"),
     path("projects/<uuid:project_uuid>/assignment/heartbeat/", api.Heartbeat.as_view(), name="heartbeat"),
     path("projects/<uuid:project_uuid>/assignment/finish/", api.Finish.as_view(), name="finish"),
@@ -21,11 +32,10 @@ urlpatterns = [
     path("projects/<uuid:project_uuid>/batches/", review_api.Batches.as_view(), name="batches"),
     path("projects/<uuid:project_uuid>/query-sets/", review_api.QuerySets.as_view(), name="query-sets"),
     path("query-sets/<uuid:set_uuid>/", review_api.QuerySet.as_view(), name="query-set"),
-    path("projects/<uuid:project_uuid>/train-sets/", train_sets_api.TrainSets.as_view(), name="train-sets"),
-    path("train-sets/<uuid:set_uuid>.json", train_sets_api.TrainSetJson.as_view(), name="train-set-json"),
-    path("train-sets/<uuid:set_uuid>.parquet", train_sets_api.TrainSetParquet.as_view(), name="train-set-parquet"),
     path("projects/<uuid:project_uuid>/releases/", releases_api.Releases.as_view(), name="releases"),
     path("projects/<uuid:project_uuid>/judgments.csv", releases_api.JudgmentsCsv.as_view(), name="judgments-csv"),
+    path("releases/<uuid:release_uuid>/", releases_api.OneRelease.as_view(), name="release"),
+    path("releases/<uuid:release_uuid>/retry/", releases_api.RetryRelease.as_view(), name="release-retry"),
     path("releases/<uuid:release_uuid>.zip", releases_api.ReleaseZip.as_view(), name="release-zip"),
     path("batches/<uuid:batch_uuid>/", review_api.OneBatch.as_view(), name="batch"),
     path("batches/<uuid:batch_uuid>/review/", review_api.ReviewBatch.as_view(), name="review"),

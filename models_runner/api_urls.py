@@ -3,6 +3,7 @@ from django.urls import path
 from models_runner.experiments import api
 from models_runner.features import api as features_api
 from models_runner.leaderboard import api as leaderboard_api
+from models_runner.pools import api as pools_api
 from models_runner.search import api as search_api
 
 urlpatterns = [
@@ -10,6 +11,13 @@ urlpatterns = [
     path("projects/<uuid:project_uuid>/leaderboard/", leaderboard_api.Leaderboard.as_view(), name="leaderboard"),
     path("projects/<uuid:project_uuid>/search/", search_api.Search.as_view(), name="search"),
     path("projects/<uuid:project_uuid>/features/", features_api.FeatureSets.as_view(), name="features"),
+    path("features/<uuid:set_uuid>/", features_api.OneFeatureSet.as_view(), name="feature-set"),
+    path("features/<uuid:set_uuid>/cancel/", features_api.CancelFeatures.as_view(), name="features-cancel"),
+    path("features/<uuid:set_uuid>/resume/", features_api.ResumeFeatures.as_view(), name="features-resume"),
+    path("projects/<uuid:project_uuid>/pools/", pools_api.Pools.as_view(), name="pools"),
+    path("pools/<uuid:pooling_uuid>/", pools_api.OnePool.as_view(), name="pool"),
+    path("pools/<uuid:pooling_uuid>/open/", pools_api.OpenPool.as_view(), name="pool-open"),
+    path("pools/<uuid:pooling_uuid>/discard/", pools_api.DiscardPool.as_view(), name="pool-discard"),
     path("runs/<uuid:run_uuid>/", leaderboard_api.OneRun.as_view(), name="run"),
     path("projects/<uuid:project_uuid>/experiments/", api.Experiments.as_view(), name="experiments"),
     path("experiments/<uuid:experiment_uuid>/", api.OneExperiment.as_view(), name="experiment"),

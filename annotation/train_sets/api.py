@@ -1,4 +1,4 @@
-"""Pseudo training sets, to be found and fetched by programs; they are ordered on their page or in the shell."""
+"""Pseudo training sets for programs: ordered, watched, fetched, discarded."""
 
 from typing import Any
 from uuid import UUID
@@ -12,10 +12,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from accounts.access import STAFF, grant, grant_by
+from accounts.access import STAFF, grant, grant_by, person_of
 from annotation.models import TrainSet
 from annotation.train_sets.models import TYPES
-from core.api import ApiView, Pages, paged
+from annotation.train_sets.services import train_set_discard, train_set_start
+from core.api import ApiView, CountField, Pages, body_of, paged
 from core.api import Problem as REFUSED
 from core.files import file_answer
 
@@ -60,6 +61,10 @@ class TrainSetGiven(serializers.ModelSerializer[TrainSet]):
         return {"url": url, "bytes": getattr(row, f"{form}_bytes"), "sha256": getattr(row, f"{form}_sha256")}
 
 
+class TrainSetTaken(serializers.Serializer[Any]):
+    depth = CountField(help_text="So many of the most similar moments for each training query.")
+
+
 class TrainSets(ApiView):
     pagination_class = Pages
 
@@ -68,6 +73,36 @@ class TrainSets(ApiView):
         """Pseudo training sets of the project, newest first, and how far those at work are."""
         project = grant_by(request, project_uuid, STAFF).project
         return paged(request, self, project.train_sets.all(), TrainSetGiven)
+
+    @extend_schema(
+        operation_id="train_set_start",
+        request=TrainSetTaken,
+        responses={201: TrainSetGiven, **dict.fromkeys((403, 409, 422), REFUSED)},
+    )
+    def post(self, request: Request, project_uuid: UUID) -> Response:
+        """Have a worker write a training set: ask until its state says done. One that is being written stays."""
+        project = grant_by(request, project_uuid, STAFF).project
+        depth = body_of(request, TrainSetTaken)["depth"]
+        row = train_set_start(project=project, depth=depth, actor=person_of(request))
+        return Response(TrainSetGiven(row, context={"request": request}).data, status=201)
+
+
+class OneTrainSet(ApiView):
+    @extend_schema(operation_id="train_set", responses={200: TrainSetGiven, 403: REFUSED, 404: REFUSED})
+    def get(self, request: Request, set_uuid: UUID) -> Response:
+        """One training set, and how far it is."""
+        return Response(TrainSetGiven(self._granted(request, set_uuid), context={"request": request}).data)
+
+    @extend_schema(operation_id="train_set_discard", responses={204: None, **dict.fromkeys((403, 404, 409), REFUSED)})
+    def delete(self, request: Request, set_uuid: UUID) -> Response:
+        """Discard a training set with its files; one that is being written stops."""
+        train_set_discard(train_set=self._granted(request, set_uuid), actor=person_of(request))
+        return Response(status=204)
+
+    def _granted(self, request: Request, set_uuid: UUID) -> TrainSet:
+        row = get_object_or_404(TrainSet.objects.select_related("project", "measure"), uuid=set_uuid)
+        grant(request, row.project, STAFF)
+        return row
 
 
 class TrainSetJson(ApiView):

@@ -1,4 +1,4 @@
-"""Judgments and releases, to be fetched by programs."""
+"""Judgments and releases for programs: made, watched, fetched."""
 
 from typing import Any
 from uuid import UUID
@@ -11,11 +11,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
-from accounts.access import STAFF, grant_by
-from core.api import ApiView, Pages, paged
+from accounts.access import LEAD, STAFF, grant_by, person_of
+from core.api import ApiView, KeyField, Nothing, Pages, YesNoField, body_of, paged
 from core.api import Problem as REFUSED
 from judging.models import Release
-from judging.releases.selectors import judgments_csv, release_file
+from judging.releases.selectors import judgments_csv, release_file, release_granted
+from judging.releases.services import release_create, release_retry
 
 
 class ArchiveGiven(serializers.Serializer[Any]):
@@ -52,6 +53,12 @@ class ReleaseGiven(serializers.ModelSerializer[Release]):
         return counts
 
 
+class ReleaseTaken(serializers.Serializer[Any]):
+    key = KeyField(required=False, help_text="Any UUID: sent again with it, a request is answered as the first time.")
+    includes_pilot = YesNoField(required=False, help_text="Pilots are left out unless this says yes.")
+    is_anonymised = YesNoField(required=False, help_text="Annotators get numbers of this release alone, at random.")
+
+
 class Releases(ApiView):
     pagination_class = Pages
 
@@ -60,6 +67,40 @@ class Releases(ApiView):
         """Releases of the project, newest first, and how far those at work are."""
         project = grant_by(request, project_uuid, STAFF).project
         return paged(request, self, project.releases.all(), ReleaseGiven)
+
+    @extend_schema(
+        operation_id="release_create",
+        request=ReleaseTaken,
+        responses={201: ReleaseGiven, **dict.fromkeys((403, 409, 422), REFUSED)},
+    )
+    def post(self, request: Request, project_uuid: UUID) -> Response:
+        """Have a worker make a release of what is judged: ask until its state says ready. For leads."""
+        project = grant_by(request, project_uuid, LEAD).project
+        release = release_create(project=project, actor=person_of(request), **body_of(request, ReleaseTaken))
+        return Response(ReleaseGiven(release, context={"request": request}).data, status=201)
+
+
+class OneRelease(ApiView):
+    @extend_schema(operation_id="release", responses={200: ReleaseGiven, 403: REFUSED, 404: REFUSED})
+    def get(self, request: Request, release_uuid: UUID) -> Response:
+        """One release: how far it is, its counts, its archive."""
+        release = release_granted(request._request, release_uuid)
+        return Response(ReleaseGiven(release, context={"request": request}).data)
+
+
+class RetryRelease(ApiView):
+    @extend_schema(
+        operation_id="release_retry",
+        request=Nothing,
+        responses={200: ReleaseGiven, **dict.fromkeys((403, 404, 409, 422), REFUSED)},
+    )
+    def post(self, request: Request, release_uuid: UUID) -> Response:
+        """Build a release again that failed. For leads."""
+        release = release_granted(request._request, release_uuid, LEAD)
+        body_of(request, Nothing)
+        release_retry(release=release, actor=person_of(request))
+        release.refresh_from_db()
+        return Response(ReleaseGiven(release, context={"request": request}).data)
 
 
 class ReleaseZip(ApiView):

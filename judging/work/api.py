@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from accounts.access import ANNOTATOR, grant_by, person_of
-from accounts.models import Membership, Project
+from accounts.models import Project
 from core import clock
 from core.api import (
     ApiView,
@@ -21,6 +21,7 @@ from core.api import (
     CountField,
     GradeField,
     KeyField,
+    Nothing,
     Pages,
     Problem,
     WordsField,
@@ -38,17 +39,6 @@ from judging.work.selectors.assignments import (
 )
 from judging.work.services import assignments, judgments
 from judging.work.services.judgments import WORDS, Answer
-
-
-class ProjectGiven(serializers.ModelSerializer[Membership]):
-    uuid = serializers.UUIDField(source="project.uuid")
-    name = serializers.CharField(source="project.name")
-    role = serializers.ChoiceField(Membership.Role.choices, source="first_role")
-    roles = serializers.ListField(child=serializers.ChoiceField(Membership.Role.choices))
-
-    class Meta:
-        model = Membership
-        fields = ["uuid", "name", "role", "roles", "number"]
 
 
 class PreviewsGiven(serializers.Serializer[Any]):
@@ -137,10 +127,6 @@ class OwnJudgmentGiven(serializers.ModelSerializer[OwnGrade]):
         return previews(self.context["request"], moment.preview_uuid, has_clip=bool(moment.preview_clip))
 
 
-class Nothing(serializers.Serializer[Any]):
-    """No field at all."""
-
-
 class Grade(serializers.Serializer[Any]):
     grade = GradeField()
     key = KeyField(help_text="The key of the pair as it was read; a request may be sent again with the same key.")
@@ -170,14 +156,6 @@ def project_of(request: Request, project_uuid: UUID, *, empty: bool = False) -> 
     if empty:
         body_of(request, Nothing)
     return project
-
-
-class Projects(ApiView):
-    @extend_schema(operation_id="projects", responses=ProjectGiven(many=True))
-    def get(self, request: Request) -> Response:
-        """The projects you take part in, and in which roles."""
-        mine = Membership.objects.select_related("project").filter(user=person_of(request)).order_by("project__name")
-        return Response(ProjectGiven(mine, many=True).data)
 
 
 class Assignment(ApiView):

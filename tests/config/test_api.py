@@ -49,8 +49,8 @@ def test_every_operation_says_what_it_does_takes_either_proof_and_refuses_in_one
                 assert shape.endswith("/Problem"), f"{method} {path} {status}"
 
 
-OF_PAGES_ALONE = {  # no endpoint invites, trains, examines, sets or reviews
-    *("invitation_unknown", "invitation_gone", "guideline_stale", "policy_stale", "gate_too_short", "gate_closed"),
+OF_PAGES_ALONE = {  # no endpoint takes up invitations, trains, examines or reviews
+    *("invitation_unknown", "invitation_gone", "guideline_stale", "gate_closed"),
     *("answers_incomplete", "unfinished", "too_few_pairs", "sitting_over"),
     *("already_reviewed", "nothing_beyond", "review_stands"),
 }

@@ -2,18 +2,32 @@
 
 from pathlib import Path
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 from django.core.files.base import ContentFile
 from django.utils import timezone
 
-from accounts.models import User
-from annotation.models import NamedQuerySet, TrainSet
-from judging.models import Batch, Pair
+from accounts.models import Project, User
+from annotation.models import CorpusImport, NamedQuerySet, TrainSet, VideoUpload
+from core.models import Job
+from judging.models import Batch, Pair, Release
+from judging.people.services import invitation_create
 from models_runner.experiments.services import training_cancel
-from models_runner.models import Training
+from models_runner.models import FeatureSet, Training
 from models_runner.search.services import Answered
 from moment_retrieval.answers import Answer, Hit, Why
-from tests.factories import BatchFactory, FlagFactory, JudgmentFactory, MeasureFactory, MembershipFactory, admin
+from tests.factories import (
+    BatchFactory,
+    CaptionFactory,
+    FlagFactory,
+    JudgmentFactory,
+    MeasureFactory,
+    MembershipFactory,
+    PoolingFactory,
+    ProjectFactory,
+    VideoUploadFactory,
+    admin,
+)
 from tests.judging.api.acts import bearer
 from tests.judging.scenario import HandMade
 from tests.judging.views.acts import hold, key
@@ -37,9 +51,10 @@ FOUND = Answered(
 class Right(NamedTuple):
     """Data of a request that succeeds; paths name the first of their kind by default."""
 
-    body: dict[str, Any] | None = None
+    body: dict[str, Any] | bytes | None = None
     query: dict[str, Any] = {}
     path: dict[str, Any] = {}
+    headers: dict[str, str] = {}
 
 
 class ReleasedSite:
@@ -70,13 +85,26 @@ class ReleasedSite:
         second = order_experiment(release, folder, name="second", baseline="conquer", candidates=only(finished))
         train_set, set_at_work = self._train_sets()
         query_set = NamedQuerySet.objects.create(project=self.project, name="a set")
+        described, failed_release = self._described(hand_made.lead), self._failed_release()
+        fresh, cancelled = self._features()
+        uploads, imports = self._uploads(hand_made.lead)
+        planned, discardable = (PoolingFactory(project=self.project) for _ in range(2))
+        invited, _ = invitation_create(project=self.project, actor=hand_made.lead, role="annotator")
+        job = Job.objects.create(project=self.project, kind="an earlier one", title="x", state="done")
+        corpus = str(self.project.dataset.corpus.uuid)
+        draw = {"val": 1, "test": "50%", "seed": 1}
         reviewed, waits = hand_made.first, Batch.objects.get(project=self.project, query__number=30)
         self.named = {
-            "project_uuid": [self.project],
+            "project_uuid": [self.project, described],
             "pair_uuid": [self.pair, self.flagged, self.withdrawn],
             "batch_uuid": [self.pair.batch, reviewed, waits],
-            "set_uuid": [query_set, train_set, set_at_work],
-            "release_uuid": [release],
+            "set_uuid": [query_set, train_set, set_at_work, fresh, cancelled],
+            "release_uuid": [release, failed_release],
+            "import_uuid": imports,
+            "upload_uuid": uploads,
+            "pooling_uuid": [planned, discardable],
+            "invitation_uuid": [invited],
+            "job_uuid": [job],
             "run_uuid": [own, by_lead],
             "experiment_uuid": [waiting, ended, finished, second],
             "training_uuid": [only(waiting), only(ended), only(finished)],
@@ -101,6 +129,30 @@ class ReleasedSite:
             "experiment_delete": Right(path={"experiment_uuid": ended}),
             "training_resume": Right(path={"training_uuid": only(ended)}),
             "search": Right(query={"q": "somebody sings"}),
+            "project_create": Right({"name": "another", "corpus": corpus}),
+            "policy_publish": Right({"version": 1, "lease_minutes": 25}),
+            "batches_open": Right({}),
+            "candidates_rank": Right({"similarity": ""}),
+            "captions_rewrite": Right({"provider": "rules"}, path={"project_uuid": described}),
+            "queries_draft": Right(query=draw, path={"project_uuid": described}),
+            "queries_draw": Right(draw, path={"project_uuid": described}),
+            "train_set": Right(path={"set_uuid": train_set}),
+            "train_set_start": Right({"depth": 1}),
+            "train_set_discard": Right(path={"set_uuid": train_set}),
+            "invitation_create": Right({"role": "lead", "days": 3}),
+            "invitation_renew": Right({"mail": False}),
+            "release_create": Right({"key": str(uuid4()), "is_anonymised": True}),
+            "release_retry": Right(path={"release_uuid": failed_release}),
+            "pool_plan": Right({"runs": [str(own.uuid)], "depth": 5}),
+            "features_start": Right({"kind": "query", "extractor": "builtin-text", "name": "words"}),
+            "feature_set": Right(path={"set_uuid": fresh}),
+            "features_cancel": Right(path={"set_uuid": fresh}),
+            "features_resume": Right(path={"set_uuid": cancelled}),
+            "features_delete": Right(path={"set_uuid": fresh}),
+            "import_upload": Right({"file": b"video,start,end,description\n", "corpus_name": "films", "format": "csv"}),
+            "import_confirm": Right({"skip_bad": True}),
+            "video_upload_begin": Right(headers={"Upload-Length": "3", "Upload-Metadata": "filename ZmlsbS5tcDQ="}),
+            "video_piece": Right(b"abc", headers={"Upload-Offset": "0"}),
         }
 
     def _assign_pairs(self) -> None:
@@ -112,6 +164,32 @@ class ReleasedSite:
         JudgmentFactory(assignment=self.assignment, pair=self.pair)
         FlagFactory(assignment=self.assignment, pair=self.flagged)
         Pair.objects.filter(pk=self.withdrawn.pk).update(state="withdrawn", reason="withdrawn_by_lead")
+
+    def _described(self, person: User) -> Project:
+        """Return a project whose captions wait to be rewritten and drawn; the lead and the admin run it too."""
+        project: Project = ProjectFactory()
+        for role in ("lead", "admin"):
+            MembershipFactory(project=project, user=self.people[role], role=role)
+        for text in ("a man sings", "a dog runs"):
+            caption = CaptionFactory(text=text, moment__video__corpus=project.dataset.corpus)
+            assert caption.description.corpus == project.dataset.corpus
+        return project
+
+    def _failed_release(self) -> Release:
+        return Release.objects.create(project=self.project, version=9, state="failed", error="no room")
+
+    def _features(self) -> list[FeatureSet]:
+        about = {"project": self.project, "kind": "video", "extractor": "builtin-pixels"}
+        return [
+            FeatureSet.objects.create(name=state, path=f"/{state}.h5", state=state, **about)
+            for state in ("running", "cancelled")
+        ]
+
+    def _uploads(self, owner: User) -> tuple[list[VideoUpload], list[CorpusImport]]:
+        """Return a video on its way and a checked file, which has a report."""
+        row = CorpusImport(owner=owner, corpus_name="c", format="csv", state="checked", file_name="x", file="imports/x")
+        row.report.save("report.csv", ContentFile(b"file,line,item,outcome,reason,text\n"))
+        return [VideoUploadFactory(project=self.project, size=3)], [row]
 
     def _train_sets(self) -> tuple[TrainSet, TrainSet]:
         about = {"project": self.project, "measure": MeasureFactory()}

@@ -27,6 +27,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+from annotation.corpora.tus import PIECES
 from tests.fuzz.routes import FOUND, ReleasedSite, Right
 from tests.models_runner.benchmarks import configure_training as stand_ins
 
@@ -45,17 +46,28 @@ LOOKS = WATCHES | {
     "judgments_csv",
 }
 LOOKS |= {"train_sets", "train_set_json", "train_set_parquet", "experiments", "experiment", "search"}
+LOOKS |= {"project", "jobs", "job", "policy", "captions", "queries_draft", "train_set", "pools", "pool", "release"}
+LOOKS |= {"corpora", "imports", "video_uploads", "video_upload"}
+BUILDS = {"project_create", "batches_open", "candidates_rank", "captions_rewrite", "queries_draw", "train_set_start"}
+BUILDS |= {"train_set_discard", "pool_plan", "pool_open", "pool_discard", "import_upload"}
+BUILDS |= {"video_upload_begin", "video_piece", "video_upload_discard"}
+LEADS = {"batch_review", "pair_withdraw", "pair_restore", "query_set_change", "run_withdraw", "policy_publish"}
+LEADS |= {"import", "import_confirm", "import_discard", "import_report", "release_create", "release_retry"}
+LEADS |= {"invitations", "invitation_create", "invitation_renew", "invitation_revoke"}
+BENCHMARKS = {"features", "experiment_start", "experiment_delete", "training_cancel", "training_resume"}
+BENCHMARKS |= {"features_start", "feature_set", "features_cancel", "features_resume", "features_delete"}
 RUNS = {"projects", "runs", "run", "run_upload", "leaderboard"}
 JUDGES = WATCHES | {"assignment", "judgment", "flag", "flag_withdraw", "own_judgments"}
 JUDGES |= {f"assignment_{step}" for step in ("take", "heartbeat", "finish", "return")}
 MAY = {  # which operations do what they are for, asked by whom
     "annotator": JUDGES,
-    "lead": LOOKS | RUNS | {"batch_review", "pair_withdraw", "pair_restore", "query_set_change", "run_withdraw"},
-    "admin": LOOKS | RUNS | {"features", "experiment_start", "experiment_delete", "training_cancel", "training_resume"},
+    "lead": LOOKS | BUILDS | RUNS | LEADS,
+    "admin": LOOKS | BUILDS | RUNS | BENCHMARKS,
     "participant": RUNS | {"run_withdraw"},
     "stranger": {"projects"},
     "nobody": set[str](),
 }
+schemathesis.serializer.alias(PIECES, "application/octet-stream")
 CHECKS = [not_a_server_error, content_type_conformance, response_schema_conformance, status_code_conformance]
 
 
@@ -121,7 +133,7 @@ def right_case(operation: Any, site: ReleasedSite) -> Case:
     right = site.right.get(name_of(operation), Right())
     path = site.path(name_of(operation), (parameter.name for parameter in operation.path_parameters))
     body = {} if right.body is None else {"body": right.body, "media_type": operation.body[0].media_type}
-    return operation.Case(path_parameters=path, query=right.query, **body)  # type: ignore[no-any-return]
+    return operation.Case(path_parameters=path, query=right.query, headers=right.headers, **body)  # type: ignore[no-any-return]
 
 
 def ask(operation: Any, headers: dict[str, str], site: ReleasedSite) -> None:
@@ -144,6 +156,7 @@ def ask(operation: Any, headers: dict[str, str], site: ReleasedSite) -> None:
         if is_right and name_of(operation) in site.right:
             right = right_case(operation, site)
             case.query, case.body, case.media_type = right.query, right.body, right.media_type
+            case.headers = right.headers
         with rolled_back():
             answered(case, headers)
 

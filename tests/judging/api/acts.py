@@ -28,16 +28,16 @@ class Program:
         self.person = person
         self.client = Client(headers=bearer(person))
 
-    def get(self, name: str, *rows: Any, **query: str) -> HttpResponse:
+    def get(self, name: str, /, *rows: Any, **query: str) -> HttpResponse:
         return self.client.get(url(name, *rows), query)
 
-    def post(self, name: str, *rows: Any, **body: Any) -> HttpResponse:
+    def post(self, name: str, /, *rows: Any, **body: Any) -> HttpResponse:
         return self.client.post(url(name, *rows), body, content_type="application/json")
 
-    def patch(self, name: str, *rows: Any, **body: Any) -> HttpResponse:
+    def patch(self, name: str, /, *rows: Any, **body: Any) -> HttpResponse:
         return self.client.patch(url(name, *rows), body, content_type="application/json")
 
-    def delete(self, name: str, *rows: Any) -> HttpResponse:
+    def delete(self, name: str, /, *rows: Any) -> HttpResponse:
         return self.client.delete(url(name, *rows))
 
     def grade(self, assignment: Assignment, pair: Pair, grade: Any, **more: Any) -> HttpResponse:

@@ -72,6 +72,10 @@ OWNED = [
         for route, what in (("annotation:import", "corpus_import"), ("judging:judgment-import", "judgment_import"))
         for step, method in (("", "get"), ("-report", "get"), ("-confirm", "post"), ("-discard", "post"))
     ),
+    *(
+        Owned(method, f"api:import{step}", "corpus_import", "lead", NOBODY, unlike=NO_STAFF)
+        for step, method in (("", "get"), ("-report", "get"), ("-confirm", "post"), ("-discard", "post"))
+    ),
     Owned("get", "models_runner:run", "own_run", "participant", STAFF, refusal=403),
     Owned("get", "models_runner:run-download", "own_run", "participant", STAFF, refusal=403),
     Owned("post", "models_runner:run-withdraw", "own_run", "participant", LEAD, refusal=403),
@@ -94,6 +98,23 @@ BY_ROLE = [
     ByRole("post", "api:training-resume", "training", ADMIN),
     ByRole("post", "models_runner:run-withdraw", "run", LEAD),
     ByRole("get", "api:runs", "project", RUNNERS),
+    ByRole("get", "api:queries-draw", "project", STAFF),
+    ByRole("get", "api:train-set", "train_set", STAFF),
+    ByRole("post", "api:train-sets", "project", STAFF),
+    ByRole("delete", "api:train-set", "train_set", STAFF),
+    ByRole("post", "api:video-uploads", "project", STAFF),
+    *(ByRole(method, "api:video-upload", "video_upload", STAFF) for method in ("get", "head", "patch", "delete")),
+    ByRole("post", "api:pools", "project", STAFF),
+    ByRole("get", "api:pool", "pooling", STAFF),
+    ByRole("post", "api:pool-open", "pooling", STAFF),
+    ByRole("post", "api:pool-discard", "pooling", STAFF),
+    ByRole("post", "api:features", "project", ADMIN),
+    *(ByRole(method, "api:feature-set", "features", ADMIN) for method in ("get", "delete")),
+    ByRole("post", "api:features-cancel", "features", ADMIN),
+    ByRole("post", "api:features-resume", "features", ADMIN),
+    ByRole("post", "api:release-retry", "release", LEAD),
+    ByRole("post", "api:invitation-renew", "invitation", LEAD),
+    ByRole("delete", "api:invitation", "invitation", LEAD),
 ]
 TRIED = {row.route for row in [*OWNED, *BY_ROLE]}
 

@@ -1,0 +1,255 @@
+"""Corpora for programs: what there is, files of annotations with their check and their yes, videos in pieces."""
+
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from django.http import FileResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from accounts.access import STAFF, grant, grant_by, grant_staff, person_of
+from annotation.corpora import tus
+from annotation.corpora.forms import ImportForm
+from annotation.corpora.importers import FORMATS
+from annotation.corpora.selectors import corpora_of
+from annotation.corpora.services import imports, video_uploads
+from annotation.models import CorpusImport, VideoUpload
+from core.api import (
+    ApiView,
+    FileView,
+    Nothing,
+    Pages,
+    Problem,
+    YesNoField,
+    body_of,
+    form_data_of,
+    form_values,
+    paged,
+)
+from core.uploads import first_warnings, report_download
+
+
+class NamedGiven(serializers.Serializer[Any]):
+    uuid = serializers.UUIDField()
+    name = serializers.CharField()
+
+
+class CorpusGiven(serializers.Serializer[Any]):
+    """A corpus with what it holds, and your projects over it."""
+
+    uuid = serializers.UUIDField(source="corpus.uuid")
+    name = serializers.CharField(source="corpus.name")
+    videos = serializers.IntegerField()
+    moments = serializers.IntegerField()
+    descriptions = serializers.IntegerField()
+    subtitles = serializers.IntegerField()
+    projects = NamedGiven(many=True)
+
+
+class ImportGiven(serializers.ModelSerializer[CorpusImport]):
+    """A file on its way: ``counts`` are of what its check found, and ``report`` lists the lines worth a look."""
+
+    corpus = serializers.CharField(source="corpus_name")
+    report = serializers.SerializerMethodField(help_text="Address of the report as CSV; null until there is one.")
+    warnings = serializers.SerializerMethodField(help_text="The first lines of the report.")
+
+    class Meta:
+        model = CorpusImport
+        fields = [
+            *("uuid", "corpus", "format", "source_split", "clip", "file_name", "state", "bytes_read", "bytes_total"),
+            *("counts", "preview", "warnings", "report", "error", "created_at", "updated_at"),
+        ]
+
+    @extend_schema_field(serializers.URLField(allow_null=True))
+    def get_report(self, row: CorpusImport) -> str | None:
+        return reverse("api:import-report", [row.uuid], request=self.context["request"]) if row.report else None
+
+    @extend_schema_field(serializers.ListField(child=serializers.DictField(child=serializers.CharField())))
+    def get_warnings(self, row: CorpusImport) -> list[dict[str, str]]:
+        return first_warnings(row)
+
+
+class ImportTaken(serializers.Serializer[Any]):
+    """A form with a file of annotations."""
+
+    file = serializers.FileField(help_text="Plain, .gz, or alone in a .zip.")
+    durations = serializers.FileField(required=False, help_text="A table of video lengths, where the file has none.")
+    corpus_name = serializers.CharField(max_length=200, help_text="A new name, or that of a corpus of yours.")
+    format = serializers.ChoiceField(list(FORMATS), required=False, help_text="Left out, the file says so.")
+    source_split = serializers.CharField(max_length=40, required=False)
+    clip = serializers.BooleanField(required=False, help_text="Cut windows that end after their video.")
+
+
+class Confirmation(serializers.Serializer[Any]):
+    skip_bad = YesNoField(required=False, help_text="Import the rest of a file that has bad lines.")
+
+
+class VideoUploadGiven(serializers.ModelSerializer[VideoUpload]):
+    """A video on its way, and for a day after that what became of it: ``offset`` of ``size`` bytes are here."""
+
+    video = serializers.UUIDField(source="video.uuid", default=None, allow_null=True)
+
+    class Meta:
+        model = VideoUpload
+        fields = ["uuid", "file_name", "size", "offset", "state", "error", "video", "subtitles", "expires_at"]
+
+
+class Corpora(ApiView):
+    @extend_schema(operation_id="corpora", responses={200: CorpusGiven(many=True), 403: Problem})
+    def get(self, request: Request) -> Response:
+        """The corpora of your projects and imports, with what they hold."""
+        grant_staff(person_of(request))
+        return Response(CorpusGiven(corpora_of(person_of(request)), many=True).data)
+
+
+class Imports(FileView):
+    limit, instead = "IMPORT_MAX_MB", "import it with manage.py import_corpus"
+    pagination_class = Pages
+
+    @extend_schema(operation_id="imports", responses={200: ImportGiven(many=True), 403: Problem})
+    def get(self, request: Request) -> Response:
+        """Your imports, newest first."""
+        grant_staff(person_of(request))
+        return paged(request, self, person_of(request).corpus_imports.all(), ImportGiven)
+
+    @extend_schema(
+        operation_id="import_upload",
+        request={"multipart/form-data": ImportTaken},
+        responses={201: ImportGiven, **dict.fromkeys((400, 403, 409, 413, 415, 422), Problem)},
+    )
+    def post(self, request: Request) -> Response:
+        """Send a file of annotations. A worker checks it: ask until its state says checked, then confirm it."""
+        grant_staff(person_of(request))
+        values = form_values(ImportForm(form_data_of(request, ImportForm), request.FILES))
+        row = imports.corpus_import_create(actor=person_of(request), **values)
+        return Response(ImportGiven(row, context={"request": request}).data, status=201)
+
+
+CHANGED: dict[int, Any] = {200: ImportGiven, **dict.fromkeys((403, 404, 409, 422), Problem)}
+
+
+def own_import(request: Request, import_uuid: UUID) -> CorpusImport:
+    """Return an import of the asker's; 403 for whoever leads and administers nothing."""
+    grant_staff(person_of(request))
+    return get_object_or_404(CorpusImport, uuid=import_uuid, owner=person_of(request))
+
+
+class OneImport(ApiView):
+    @extend_schema(operation_id="import", responses={200: ImportGiven, 403: Problem, 404: Problem})
+    def get(self, request: Request, import_uuid: UUID) -> Response:
+        """How far one file is, and what its check found."""
+        return Response(ImportGiven(own_import(request, import_uuid), context={"request": request}).data)
+
+
+class ConfirmImport(ApiView):
+    @extend_schema(operation_id="import_confirm", request=Confirmation, responses=CHANGED)
+    def post(self, request: Request, import_uuid: UUID) -> Response:
+        """Say yes to a checked file: a worker imports all of it, or nothing."""
+        row = own_import(request, import_uuid)
+        skip_bad = body_of(request, Confirmation).get("skip_bad", False)
+        imports.IMPORTS.confirm(row, actor=person_of(request), skip_bad=skip_bad)
+        row.refresh_from_db()
+        return Response(ImportGiven(row, context={"request": request}).data)
+
+
+class DiscardImport(ApiView):
+    @extend_schema(operation_id="import_discard", request=Nothing, responses=CHANGED)
+    def post(self, request: Request, import_uuid: UUID) -> Response:
+        """Discard a checked file; nothing is imported."""
+        row = own_import(request, import_uuid)
+        body_of(request, Nothing)
+        imports.IMPORTS.discard(row, actor=person_of(request))
+        row.refresh_from_db()
+        return Response(ImportGiven(row, context={"request": request}).data)
+
+
+class ImportReport(ApiView):
+    @extend_schema(
+        operation_id="import_report",
+        responses={(200, "text/csv"): OpenApiTypes.BINARY, 403: Problem, 404: Problem},
+    )
+    def get(self, request: Request, import_uuid: UUID) -> FileResponse:
+        """The whole report of an import, once it is checked."""
+        return report_download(own_import(request, import_uuid))
+
+
+class TusView(ApiView):
+    """An endpoint that speaks tus: what it takes and says stands in headers."""
+
+    longest_body = None  # a piece has a limit of its own
+
+    def finalize_response(self, *args: Any, **kwargs: Any) -> Any:
+        response: Any = super().finalize_response(*args, **kwargs)
+        for name, value in tus.headers().items():
+            response[name] = value
+        return response
+
+
+header = partial(OpenApiParameter, location=OpenApiParameter.HEADER)
+
+
+class VideoUploads(TusView):
+    pagination_class = Pages
+
+    @extend_schema(operation_id="video_uploads", responses={200: VideoUploadGiven(many=True), 403: Problem})
+    def get(self, request: Request, project_uuid: UUID) -> Response:
+        """Videos on their way into the corpus, and those that arrived or failed within a day, newest first."""
+        corpus = grant_by(request, project_uuid, STAFF).project.dataset.corpus
+        return paged(request, self, corpus.video_uploads.select_related("video"), VideoUploadGiven)
+
+    @extend_schema(
+        operation_id="video_upload_begin",
+        request=None,
+        parameters=[
+            header("Upload-Length", int, required=True, description="Bytes of the whole file."),
+            header("Upload-Metadata", str, required=True, description="``filename`` and its value in base64."),
+        ],
+        responses={201: VideoUploadGiven, **dict.fromkeys((400, 403, 409, 412, 413), Problem)},
+    )
+    def post(self, request: Request, project_uuid: UUID) -> Response:
+        """Begin the upload of one video by tus 1.0.0; the header Location says where its pieces go."""
+        project = grant_by(request, project_uuid, STAFF).project
+        row = tus.upload_begin(request._request, project, person_of(request))
+        location = reverse("api:video-upload", [row.uuid], request=request)
+        return Response(VideoUploadGiven(row).data, status=201, headers={"Location": location, **tus.state_of(row)})
+
+
+class OneVideoUpload(TusView):
+    @extend_schema(operation_id="video_upload", responses={200: VideoUploadGiven, 403: Problem, 404: Problem})
+    def get(self, request: Request, upload_uuid: UUID) -> Response:
+        """How far one upload is, and the video that it became; HEAD says in headers where it goes on."""
+        return Response(VideoUploadGiven(self._granted(request, upload_uuid)).data)
+
+    def head(self, request: Request, upload_uuid: UUID) -> Response:
+        return Response(headers=tus.state_to_go_on(request._request, self._granted(request, upload_uuid)))
+
+    @extend_schema(
+        operation_id="video_piece",
+        request={tus.PIECES: OpenApiTypes.BINARY},
+        parameters=[header("Upload-Offset", int, required=True, description="First byte of the piece in the file.")],
+        responses={204: None, **dict.fromkeys((400, 403, 404, 409, 410, 412, 413, 415, 423), Problem)},
+    )
+    def patch(self, request: Request, upload_uuid: UUID) -> Response:
+        """Send the next piece of the file, of 8 MB at most; with the last one a worker reads the video."""
+        row = tus.piece_add(request._request, self._granted(request, upload_uuid))
+        return Response(status=204, headers=tus.state_of(row))
+
+    @extend_schema(
+        operation_id="video_upload_discard", responses={204: None, **dict.fromkeys((403, 404, 409), Problem)}
+    )
+    def delete(self, request: Request, upload_uuid: UUID) -> HttpResponseBase:
+        """Discard what is here of a file; a video that it became stays."""
+        video_uploads.video_upload_discard(upload=self._granted(request, upload_uuid))
+        return Response(status=204)
+
+    def _granted(self, request: Request, upload_uuid: UUID) -> VideoUpload:
+        row = get_object_or_404(VideoUpload.objects.select_related("project", "video"), uuid=upload_uuid)
+        grant(request, row.project, STAFF)
+        return row

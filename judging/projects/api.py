@@ -1,0 +1,190 @@
+"""Projects for programs: those you take part in, new ones, how far one is, its candidates and batches, its jobs."""
+
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+from django.db.models import QuerySet
+from django.shortcuts import get_object_or_404
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.access import STAFF, grant, grant_by, grant_staff, person_of
+from accounts.models import Membership, Project
+from annotation.corpora.selectors import corpora_within_reach
+from annotation.queries.selectors import split_counts
+from core.api import (
+    ApiView,
+    Invalid,
+    JobGiven,
+    KeyField,
+    Pages,
+    Problem,
+    WordsField,
+    YesNoField,
+    body_of,
+    form_values,
+    paged,
+)
+from core.models import Job
+from core.texts import LONGEST_NAME
+from judging.projects import services
+from judging.projects.checklist import checklist_of
+from judging.projects.forms import CollectionForm, ProjectForm, SimilarityForm
+from judging.projects.services import collection_create, project_create
+
+
+class ProjectGiven(serializers.ModelSerializer[Membership]):
+    uuid = serializers.UUIDField(source="project.uuid")
+    name = serializers.CharField(source="project.name")
+    role = serializers.ChoiceField(Membership.Role.choices, source="first_role")
+    roles = serializers.ListField(child=serializers.ChoiceField(Membership.Role.choices))
+
+    class Meta:
+        model = Membership
+        fields = ["uuid", "name", "role", "roles", "number"]
+
+
+class StepGiven(serializers.Serializer[Any]):
+    """A step from videos to a trained baseline; the state ``now`` is that of the first that is not done."""
+
+    name = serializers.CharField(source="step.label")
+    state = serializers.ChoiceField(["done", "now", "later"])
+    facts = serializers.CharField(source="step.facts", help_text="Its numbers, in words.")
+    optional = serializers.BooleanField(source="step.is_optional")
+
+
+class CorpusOfProject(serializers.Serializer[Any]):
+    uuid = serializers.UUIDField()
+    name = serializers.CharField()
+
+
+class SplitsGiven(serializers.Serializer[Any]):
+    train = serializers.IntegerField()
+    val = serializers.IntegerField()
+    test = serializers.IntegerField()
+
+
+class ProjectStateGiven(serializers.ModelSerializer[Project]):
+    """A project with what its first page shows; ``progress`` counts its batches and pairs."""
+
+    corpus = CorpusOfProject(source="dataset.corpus")
+    similarity = serializers.CharField(source="dataset.similarity", help_text="Empty: the default of the site.")
+    queries = SplitsGiven(source="split_counts", help_text="How many there are of each split.")
+    steps = StepGiven(many=True, help_text="None once all are done.")
+    jobs = JobGiven(many=True, source="jobs_at_work", help_text="Those that are at work or wait.")
+
+    class Meta:
+        model = Project
+        fields = ["uuid", "name", "corpus", "similarity", "queries", "steps", "jobs"]
+
+
+class ProjectTaken(serializers.Serializer[Any]):
+    """A name alone begins a corpus of its own; with a corpus the project is over that."""
+
+    name = WordsField(max_length=LONGEST_NAME)
+    corpus = KeyField(required=False, help_text="One of yours; left out, a new one of the same name without videos.")
+    settings_of = KeyField(required=False, help_text="The project of yours whose policy and guideline it begins with.")
+    with_queries = YesNoField(required=False, help_text="Take the queries of that project along.")
+
+
+class RankingTaken(serializers.Serializer[Any]):
+    similarity = WordsField(
+        required=False, allow_blank=True, help_text="Ranks from now on; empty: the default of the site."
+    )
+
+
+def state_given(project: Project) -> dict[str, Any]:
+    """Return the state of a project as its team sees it."""
+    checklist = checklist_of(project)
+    project.steps = checklist.items if checklist else []  # type: ignore[attr-defined]
+    project.split_counts = split_counts(project)  # type: ignore[attr-defined]
+    project.jobs_at_work = project.jobs.filter(state__in=Job.AT_WORK).order_by("pk")  # type: ignore[attr-defined]
+    data: dict[str, Any] = ProjectStateGiven(project).data
+    return data
+
+
+class Projects(ApiView):
+    @extend_schema(operation_id="projects", tags=["For annotators"], responses=ProjectGiven(many=True))
+    def get(self, request: Request) -> Response:
+        """The projects you take part in, and in which roles."""
+        mine = Membership.objects.select_related("project").filter(user=person_of(request)).order_by("project__name")
+        return Response(ProjectGiven(mine, many=True).data)
+
+    @extend_schema(
+        operation_id="project_create",
+        request=ProjectTaken,
+        responses={201: ProjectStateGiven, **dict.fromkeys((403, 404, 409, 422), Problem)},
+    )
+    def post(self, request: Request) -> Response:
+        """Begin a project, over a corpus of yours or a new one. For leads and admins of any; you run all of it."""
+        person = person_of(request)
+        grant_staff(person)
+        body = body_of(request, ProjectTaken)
+        if "corpus" not in body:
+            if unused := body.keys() - {"name"}:
+                raise Invalid(f"{min(unused)}: Only a project over a corpus that is there takes this.")
+            values = form_values(CollectionForm(body))
+            return Response(state_given(collection_create(name=values["name"], actor=person)), status=201)
+        corpus = get_object_or_404(corpora_within_reach(person), uuid=body.pop("corpus"), is_placeholder=False)
+        values = form_values(
+            ProjectForm(body | {"settings_of": str(body.get("settings_of", ""))}, corpus=corpus, user=person)
+        )
+        project, _ = project_create(corpus=corpus, leads=[person], actor=person, **values)
+        return Response(state_given(project), status=201)
+
+
+class OneProject(ApiView):
+    @extend_schema(operation_id="project", responses={200: ProjectStateGiven, 403: Problem})
+    def get(self, request: Request, project_uuid: UUID) -> Response:
+        """One project: its corpus, its queries, the step to take now, and what workers are at."""
+        return Response(state_given(grant_by(request, project_uuid, STAFF).project))
+
+
+RANKED = {202: JobGiven, **dict.fromkeys((403, 409, 422), Problem)}
+
+
+class OpenBatches(ApiView):
+    @extend_schema(operation_id="batches_open", request=RankingTaken, responses=RANKED)
+    def post(self, request: Request, project_uuid: UUID) -> Response:
+        """Rank candidates and open the first batch of every judged query that has none: ask for the job."""
+        return ranking_started(request, project_uuid, services.batches_request, services.JOB)
+
+
+class RankAnew(ApiView):
+    @extend_schema(operation_id="candidates_rank", request=RankingTaken, responses=RANKED)
+    def post(self, request: Request, project_uuid: UUID) -> Response:
+        """Rank candidates, anew for queries without a batch, and open nothing: ask for the job."""
+        return ranking_started(request, project_uuid, services.candidates_request, services.RANK_JOB)
+
+
+def ranking_started(request: Request, project_uuid: UUID, service: Callable[..., object], kind: str) -> Response:
+    """Start a ranking by the similarity of the body, if it names one, and answer with its job."""
+    project = grant_by(request, project_uuid, STAFF).project
+    similarity = body_of(request, RankingTaken).get("similarity")
+    if similarity is not None:
+        form = SimilarityForm({"similarity": similarity}, similarity=project.dataset.similarity)
+        similarity = form_values(form)["similarity"]
+    service(project=project, actor=person_of(request), similarity=similarity)
+    return Response(JobGiven(project.jobs.filter(kind=kind).latest("pk")).data, status=202)
+
+
+class Jobs(ApiView):
+    pagination_class = Pages
+
+    @extend_schema(operation_id="jobs", responses={200: JobGiven(many=True), 403: Problem})
+    def get(self, request: Request, project_uuid: UUID) -> Response:
+        """Work that workers did or do for the project, newest first."""
+        jobs: QuerySet[Job] = grant_by(request, project_uuid, STAFF).project.jobs.all()
+        return paged(request, self, jobs, JobGiven)
+
+
+class OneJob(ApiView):
+    @extend_schema(operation_id="job", responses={200: JobGiven, 403: Problem, 404: Problem})
+    def get(self, request: Request, job_uuid: UUID) -> Response:
+        """One job, and how far it is."""
+        job = get_object_or_404(Job.objects.select_related("project"), uuid=job_uuid)
+        grant(request, job.project, STAFF)
+        return Response(JobGiven(job).data)
