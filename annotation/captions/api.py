@@ -4,7 +4,7 @@ from dataclasses import asdict
 from typing import Any
 from uuid import UUID
 
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -15,16 +15,25 @@ from annotation.captions.selectors import captions_report
 from annotation.captions.services.rewriting import rewriting_start
 from annotation.models import Caption, Rewriting
 from core.api import ApiView, ChoiceOfField, Problem, body_of
+from core.models import Job
 
 PROVIDERS = [Caption.Provider.RULES.value, Caption.Provider.OPENAI.value]
 
 
 class RewritingGiven(serializers.ModelSerializer[Rewriting]):
-    """An order to rewrite a corpus; ``error`` says why it ended early, or what it waits for until ``next_try_at``."""
+    """An order to rewrite a corpus; ``error`` says why it failed, or what it waits for until ``next_try_at``."""
+
+    state = serializers.SerializerMethodField()
 
     class Meta:
         model = Rewriting
-        fields = ["uuid", "provider", "model", "started_at", "finished_at", "next_try_at", "error"]
+        fields = ["uuid", "provider", "model", "state", "started_at", "finished_at", "next_try_at", "error"]
+
+    @extend_schema_field(serializers.ChoiceField(Job.State.choices))
+    def get_state(self, rewriting: Rewriting) -> str:
+        if rewriting.finished_at is None:
+            return Job.State.WAITING if rewriting.next_try_at else Job.State.RUNNING
+        return Job.State.FAILED if rewriting.error else Job.State.DONE
 
 
 class CaptionsGiven(serializers.Serializer[Any]):
@@ -67,7 +76,7 @@ class Rewrite(ApiView):
         responses={202: CaptionsGiven, **dict.fromkeys((403, 409, 422), Problem)},
     )
     def post(self, request: Request, project_uuid: UUID) -> Response:
-        """Have a worker rewrite what is left: ask for the captions until ``finished_at`` of the rewriting is set."""
+        """Have a worker rewrite what is left: ask for the captions until the rewriting's state says done."""
         project = grant_by(request, project_uuid, STAFF).project
         provider = body_of(request, RewritingTaken)["provider"]
         rewriting_start(corpus=project.dataset.corpus, provider=provider, actor=person_of(request), project=project)

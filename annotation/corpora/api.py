@@ -113,14 +113,14 @@ class Imports(FileView):
     limit, instead = "IMPORT_MAX_MB", "import it with manage.py import_corpus"
     pagination_class = Pages
 
-    @extend_schema(operation_id="imports", responses={200: ImportGiven(many=True), 403: Problem})
+    @extend_schema(operation_id="corpus_imports", responses={200: ImportGiven(many=True), 403: Problem})
     def get(self, request: Request) -> Response:
         """Your imports, newest first."""
         grant_staff(person_of(request))
         return paged(request, self, person_of(request).corpus_imports.all(), ImportGiven)
 
     @extend_schema(
-        operation_id="import_upload",
+        operation_id="corpus_import_upload",
         request={"multipart/form-data": ImportTaken},
         responses={201: ImportGiven, **dict.fromkeys((400, 403, 409, 413, 415, 422), Problem)},
     )
@@ -142,14 +142,14 @@ def own_import(request: Request, import_uuid: UUID) -> CorpusImport:
 
 
 class OneImport(ApiView):
-    @extend_schema(operation_id="import", responses={200: ImportGiven, 403: Problem, 404: Problem})
+    @extend_schema(operation_id="corpus_import", responses={200: ImportGiven, 403: Problem, 404: Problem})
     def get(self, request: Request, import_uuid: UUID) -> Response:
         """How far one file is, and what its check found."""
         return Response(ImportGiven(own_import(request, import_uuid), context={"request": request}).data)
 
 
 class ConfirmImport(ApiView):
-    @extend_schema(operation_id="import_confirm", request=Confirmation, responses=CHANGED)
+    @extend_schema(operation_id="corpus_import_confirm", request=Confirmation, responses=CHANGED)
     def post(self, request: Request, import_uuid: UUID) -> Response:
         """Say yes to a checked file: a worker imports all of it, or nothing."""
         row = own_import(request, import_uuid)
@@ -160,7 +160,7 @@ class ConfirmImport(ApiView):
 
 
 class DiscardImport(ApiView):
-    @extend_schema(operation_id="import_discard", request=Nothing, responses=CHANGED)
+    @extend_schema(operation_id="corpus_import_discard", request=Nothing, responses=CHANGED)
     def post(self, request: Request, import_uuid: UUID) -> Response:
         """Discard a checked file; nothing is imported."""
         row = own_import(request, import_uuid)
@@ -172,7 +172,7 @@ class DiscardImport(ApiView):
 
 class ImportReport(ApiView):
     @extend_schema(
-        operation_id="import_report",
+        operation_id="corpus_import_report",
         responses={(200, "text/csv"): OpenApiTypes.BINARY, 403: Problem, 404: Problem},
     )
     def get(self, request: Request, import_uuid: UUID) -> FileResponse:

@@ -89,6 +89,12 @@ def videos_shown(corpus: Corpus, words: str = "") -> QuerySet[Video]:
     )
 
 
+def preview_counts(corpus_id: int) -> dict[str, int]:
+    """Return how many moments of the corpus there are by the state of their preview."""
+    moments = Moment.objects.filter(video__corpus=corpus_id).order_by()
+    return dict(moments.values_list("preview_state").annotate(n=Count("pk")))
+
+
 @dataclass(frozen=True)
 class ShownMoment:
     """A moment of a video, its captions, and for which queries of a project it is a candidate, best rank first."""

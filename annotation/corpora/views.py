@@ -11,7 +11,6 @@ from uuid import UUID
 
 from django import forms
 from django.conf import settings
-from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
@@ -29,6 +28,7 @@ from annotation.corpora.selectors import (
     corpora_within_reach,
     moments_shown,
     next_step,
+    preview_counts,
     projects_run_by,
     uploads_of,
     videos_shown,
@@ -72,7 +72,7 @@ def corpus(request: MemberRequest, project: Project) -> HttpResponse:
         "page": page_of(request, videos_shown(project.dataset.corpus, words), PER_PAGE),
         "words": words,
         "failures": failures.order_by("video__name", "start_s")[:FAILURES_SHOWN],
-        "counts": dict(moments.values_list("preview_state").annotate(n=Count("pk")).order_by()),
+        "counts": preview_counts(project.dataset.corpus_id),
         "step": next_step(project),
         "unfinished": [row for row in uploads if row.state != VideoUpload.State.DONE],
         "added": [row for row in uploads if row.state == VideoUpload.State.DONE],

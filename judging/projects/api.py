@@ -13,7 +13,7 @@ from rest_framework.response import Response
 
 from accounts.access import STAFF, grant, grant_by, grant_staff, person_of
 from accounts.models import Membership, Project
-from annotation.corpora.selectors import corpora_within_reach
+from annotation.corpora.selectors import corpora_within_reach, preview_counts
 from annotation.queries.selectors import split_counts
 from core.api import (
     ApiView,
@@ -61,6 +61,14 @@ class CorpusOfProject(serializers.Serializer[Any]):
     name = serializers.CharField()
 
 
+class PreviewsOfProject(serializers.Serializer[Any]):
+    """How many moments of the corpus have a preview; only those are ranked."""
+
+    ready = serializers.IntegerField()
+    missing = serializers.IntegerField(help_text="Cut by workers, one video after the other.")
+    failed = serializers.IntegerField(help_text="Could not be cut.")
+
+
 class SplitsGiven(serializers.Serializer[Any]):
     train = serializers.IntegerField()
     val = serializers.IntegerField()
@@ -68,17 +76,18 @@ class SplitsGiven(serializers.Serializer[Any]):
 
 
 class ProjectStateGiven(serializers.ModelSerializer[Project]):
-    """A project with what its first page shows; ``progress`` counts its batches and pairs."""
+    """A project with what its first page shows; the operation ``progress`` counts its batches and pairs."""
 
     corpus = CorpusOfProject(source="dataset.corpus")
     similarity = serializers.CharField(source="dataset.similarity", help_text="Empty: the default of the site.")
+    previews = PreviewsOfProject(source="preview_counts")
     queries = SplitsGiven(source="split_counts", help_text="How many there are of each split.")
     steps = StepGiven(many=True, help_text="None once all are done.")
     jobs = JobGiven(many=True, source="jobs_at_work", help_text="Those that are at work or wait.")
 
     class Meta:
         model = Project
-        fields = ["uuid", "name", "corpus", "similarity", "queries", "steps", "jobs"]
+        fields = ["uuid", "name", "corpus", "similarity", "previews", "queries", "steps", "jobs"]
 
 
 class ProjectTaken(serializers.Serializer[Any]):
@@ -100,6 +109,8 @@ def state_given(project: Project) -> dict[str, Any]:
     """Return the state of a project as its team sees it."""
     checklist = checklist_of(project)
     project.steps = checklist.items if checklist else []  # type: ignore[attr-defined]
+    previews = dict.fromkeys(PreviewsOfProject().fields, 0) | preview_counts(project.dataset.corpus_id)
+    project.preview_counts = previews  # type: ignore[attr-defined]
     project.split_counts = split_counts(project)  # type: ignore[attr-defined]
     project.jobs_at_work = project.jobs.filter(state__in=Job.AT_WORK).order_by("pk")  # type: ignore[attr-defined]
     data: dict[str, Any] = ProjectStateGiven(project).data

@@ -149,8 +149,10 @@ class ReleasedSite:
             "features_cancel": Right(path={"set_uuid": fresh}),
             "features_resume": Right(path={"set_uuid": cancelled}),
             "features_delete": Right(path={"set_uuid": fresh}),
-            "import_upload": Right({"file": b"video,start,end,description\n", "corpus_name": "films", "format": "csv"}),
-            "import_confirm": Right({"skip_bad": True}),
+            "corpus_import_upload": Right(
+                {"file": b"video,start,end,description\n", "corpus_name": "films", "format": "csv"}
+            ),
+            "corpus_import_confirm": Right({"skip_bad": True}),
             "video_upload_begin": Right(headers={"Upload-Length": "3", "Upload-Metadata": "filename ZmlsbS5tcDQ="}),
             "video_piece": Right(b"abc", headers={"Upload-Offset": "0"}),
         }

@@ -47,12 +47,19 @@ LOOKS = WATCHES | {
 }
 LOOKS |= {"train_sets", "train_set_json", "train_set_parquet", "experiments", "experiment", "search"}
 LOOKS |= {"project", "jobs", "job", "policy", "captions", "queries_draft", "train_set", "pools", "pool", "release"}
-LOOKS |= {"corpora", "imports", "video_uploads", "video_upload"}
+LOOKS |= {"corpora", "corpus_imports", "video_uploads", "video_upload"}
 BUILDS = {"project_create", "batches_open", "candidates_rank", "captions_rewrite", "queries_draw", "train_set_start"}
-BUILDS |= {"train_set_discard", "pool_plan", "pool_open", "pool_discard", "import_upload"}
+BUILDS |= {"train_set_discard", "pool_plan", "pool_open", "pool_discard", "corpus_import_upload"}
 BUILDS |= {"video_upload_begin", "video_piece", "video_upload_discard"}
 LEADS = {"batch_review", "pair_withdraw", "pair_restore", "query_set_change", "run_withdraw", "policy_publish"}
-LEADS |= {"import", "import_confirm", "import_discard", "import_report", "release_create", "release_retry"}
+LEADS |= {
+    "corpus_import",
+    "corpus_import_confirm",
+    "corpus_import_discard",
+    "corpus_import_report",
+    "release_create",
+    "release_retry",
+}
 LEADS |= {"invitations", "invitation_create", "invitation_renew", "invitation_revoke"}
 BENCHMARKS = {"features", "experiment_start", "experiment_delete", "training_cancel", "training_resume"}
 BENCHMARKS |= {"features_start", "feature_set", "features_cancel", "features_resume", "features_delete"}
