@@ -1,0 +1,449 @@
+"""A client of MomentJudge's API; needs nothing but Python.
+
+>>> from moment_retrieval.client import Client
+>>> client = Client("http://127.0.0.1:8000", "mj_...")
+>>> [project["name"] for project in client.projects()]  # doctest: +SKIP
+
+A method stands for each operation of the site's OpenAPI description, and has its name. Rows are named by their UUID;
+answers are what JSON says. Long lists are iterators that ask for their pages as they go.
+"""
+
+from __future__ import annotations
+
+import time
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from moment_retrieval.client.requests import ApiError, Json, Requests
+
+__all__ = ["ApiError", "Client", "Json"]
+AT_WORK = frozenset(
+    ("running", "waiting", "preparing", "checking", "importing", "uploading", "reading", "opening", "cancelling")
+)
+PIECE = 8 * 2**20  # bytes of a video in one request, the most that a site takes
+
+
+class Client(Requests):
+    """One site, with the token of one person.
+
+    A connection that breaks is tried again where a repeated request is answered as the first one was. Another request
+    is tried again only where it cannot have arrived.
+    """
+
+    # For everybody
+
+    def projects(self) -> list[Json]:
+        """Return the projects you take part in, with your roles."""
+        rows: list[Json] = self._call("GET", "projects/")
+        return rows
+
+    # Judging
+
+    def assignment(self, project: str) -> Json | None:
+        """Return the batch that is assigned to you; None if none is."""
+        batch: Json | None = self._call("GET", f"projects/{project}/assignment/")
+        return batch
+
+    def assignment_take(self, project: str) -> Json | None:
+        """Take a batch, or return the one you have; None if nothing waits for you."""
+        batch: Json | None = self._call("POST", f"projects/{project}/assignment/")
+        return batch
+
+    def assignment_heartbeat(self, project: str) -> Json:
+        """Start the lease of your batch anew."""
+        return self._row("POST", f"projects/{project}/assignment/heartbeat/")
+
+    def assignment_finish(self, project: str) -> Json:
+        """Make your grades final."""
+        return self._row("POST", f"projects/{project}/assignment/finish/")
+
+    def assignment_return(self, project: str) -> Json:
+        """Give back what you did not grade."""
+        return self._row("POST", f"projects/{project}/assignment/return/")
+
+    def judgment(self, pair: str, *, grade: int, key: str, **more: Any) -> Json:
+        """Grade a pair, with the key that it came with; ``comment`` and ``active_ms`` if you like."""
+        return self._row("POST", f"pairs/{pair}/judgment/", {"grade": grade, "key": key, **more})
+
+    def flag(self, pair: str, *, reason: str, **more: Any) -> Json:
+        """Say why you cannot judge a pair: ``broken``, ``unreadable`` or ``offensive``."""
+        return self._row("POST", f"pairs/{pair}/flag/", {"reason": reason, **more})
+
+    def flag_withdraw(self, pair: str) -> Json:
+        """Take your flag back."""
+        return self._row("DELETE", f"pairs/{pair}/flag/")
+
+    def own_judgments(self, project: str) -> Iterator[Json]:
+        """Yield your own final grades, newest first."""
+        return self._pages(f"projects/{project}/judgments/")
+
+    def preview_gif(self, preview: str, file: str | Path) -> Path:
+        """Write the GIF of a moment into ``file``."""
+        return self._download(f"previews/{preview}.gif", file)
+
+    def preview_mp4(self, preview: str, file: str | Path) -> Path:
+        """Write the MP4 of a moment into ``file``."""
+        return self._download(f"previews/{preview}.mp4", file)
+
+    # Building a collection
+
+    def project_create(self, name: str, **options: Any) -> Json:
+        """Begin a project with a corpus of its own, or over ``corpus``; with ``settings_of``, ``with_queries``."""
+        return self._row("POST", "projects/", {"name": name, **options}, once=True)
+
+    def project(self, project: str) -> Json:
+        """Return how far a project is."""
+        return self._row("GET", f"projects/{project}/")
+
+    def jobs(self, project: str) -> Iterator[Json]:
+        """Yield the jobs of a project, newest first."""
+        return self._pages(f"projects/{project}/jobs/")
+
+    def job(self, job: str) -> Json:
+        """Return how far one job is."""
+        return self._row("GET", f"jobs/{job}/")
+
+    def policy(self, project: str) -> Json:
+        """Return the policy in force."""
+        return self._row("GET", f"projects/{project}/policy/")
+
+    def policy_publish(self, project: str, *, version: int, **values: Any) -> Json:
+        """Change values of the policy; ``version`` is the one you looked at."""
+        return self._row("POST", f"projects/{project}/policy/", {"version": version, **values}, once=True)
+
+    def corpora(self) -> list[Json]:
+        """Return the corpora of your projects and imports."""
+        rows: list[Json] = self._call("GET", "corpora/")
+        return rows
+
+    def corpus_imports(self) -> Iterator[Json]:
+        """Yield your imports, newest first."""
+        return self._pages("corpora/imports/")
+
+    def corpus_import_upload(
+        self, file: str | Path, *, corpus_name: str, durations: str | Path | None = None, **fields: Any
+    ) -> Json:
+        """Send a file of annotations; with ``format``, ``source_split``, ``clip``. Wait until it is checked."""
+        files = {"file": file} if durations is None else {"file": file, "durations": durations}
+        return self._upload("corpora/imports/", files, {"corpus_name": corpus_name, **fields})
+
+    def corpus_import(self, uuid: str) -> Json:
+        """Return how far an import is, and what its check found."""
+        return self._row("GET", f"corpora/imports/{uuid}/")
+
+    def corpus_import_confirm(self, uuid: str, *, skip_bad: bool = False) -> Json:
+        """Import a checked file; ``skip_bad`` leaves its bad lines out."""
+        return self._row("POST", f"corpora/imports/{uuid}/confirm/", {"skip_bad": skip_bad}, once=True)
+
+    def corpus_import_discard(self, uuid: str) -> Json:
+        """Discard a checked file."""
+        return self._row("POST", f"corpora/imports/{uuid}/discard/", once=True)
+
+    def corpus_import_report(self, uuid: str, file: str | Path) -> Path:
+        """Write the report of an import, as CSV, into ``file``."""
+        return self._download(f"corpora/imports/{uuid}/report.csv", file)
+
+    def video_uploads(self, project: str) -> Iterator[Json]:
+        """Yield videos on their way into the corpus, and those that arrived or failed within a day."""
+        return self._pages(f"projects/{project}/video-uploads/")
+
+    def video_upload_begin(self, project: str, *, file_name: str, size: int) -> Json:
+        """Begin the upload of a video of ``size`` bytes. ``video_send`` does all of an upload."""
+        name = b64encode(file_name.encode()).decode()
+        headers = {"Upload-Length": str(size), "Upload-Metadata": f"filename {name}"}
+        return self._row("POST", f"projects/{project}/video-uploads/", headers=headers, once=True)
+
+    def video_piece(self, upload: str, piece: bytes, *, offset: int) -> None:
+        """Send the bytes of a video from ``offset`` on."""
+        headers = {"Upload-Offset": str(offset), "Content-Type": "application/offset+octet-stream"}
+        self._call("PATCH", f"video-uploads/{upload}/", data=piece, headers=headers, once=True)
+
+    def video_upload(self, upload: str) -> Json:
+        """Return how far an upload is, and the video that it became."""
+        return self._row("GET", f"video-uploads/{upload}/")
+
+    def video_upload_discard(self, upload: str) -> None:
+        """Discard what is here of a video."""
+        self._call("DELETE", f"video-uploads/{upload}/", once=True)
+
+    def video_send(self, project: str, file: str | Path) -> Json:
+        """Upload a video piece by piece; return its upload, which a worker reads then. What broke off goes on."""
+        path = Path(file)
+        size = path.stat().st_size
+        upload = self.video_upload_begin(project, file_name=path.name, size=size)
+        uuid, offset, failures = upload["uuid"], 0, 0
+        with path.open("rb") as content:
+            while offset < size:
+                content.seek(offset)
+                piece = content.read(PIECE)
+                try:
+                    self.video_piece(uuid, piece, offset=offset)
+                except ApiError as error:  # of which piece the answer was lost, the site says
+                    failures += 1
+                    if failures == self.tries or error.code not in ("unreachable", "not_possible", "upload_busy"):
+                        raise
+                    time.sleep(0.5 * failures)
+                    offset = self.video_upload(uuid)["offset"]
+                else:
+                    offset, failures = offset + len(piece), 0
+        return self.video_upload(uuid)
+
+    def captions(self, project: str) -> Json:
+        """Return how far the captions of the corpus are."""
+        return self._row("GET", f"projects/{project}/captions/")
+
+    def captions_rewrite(self, project: str, *, provider: str = "rules") -> Json:
+        """Have the descriptions rewritten that are not yet; wait for the state of ``rewriting``."""
+        return self._row("POST", f"projects/{project}/captions/rewrite/", {"provider": provider})
+
+    def queries_draft(self, project: str, *, val: int | str, test: int | str, seed: int = 1) -> Json:
+        """Return what a draw would give."""
+        return self._row("GET", f"projects/{project}/queries/draw/", query={"val": val, "test": test, "seed": seed})
+
+    def queries_draw(self, project: str, *, val: int | str, test: int | str, seed: int = 1, **options: Any) -> Json:
+        """Draw queries: so many, or a share of the texts such as ``5%``; all others train. ``again`` draws anew."""
+        body = {"val": val, "test": test, "seed": seed, **options}
+        return self._row("POST", f"projects/{project}/queries/draw/", body, once=True)
+
+    def candidates_rank(self, project: str, **options: Any) -> Json:
+        """Rank candidates, by a ``similarity`` if you name one; return the job."""
+        return self._row("POST", f"projects/{project}/candidates/rank/", options)
+
+    def batches_open(self, project: str, **options: Any) -> Json:
+        """Rank candidates and open the first batch of every judged query; return the job."""
+        return self._row("POST", f"projects/{project}/batches/open/", options)
+
+    def train_sets(self, project: str) -> Iterator[Json]:
+        """Yield training sets, newest first."""
+        return self._pages(f"projects/{project}/train-sets/")
+
+    def train_set_start(self, project: str, *, depth: int) -> Json:
+        """Have a training set of the ``depth`` most similar moments of each query written."""
+        return self._row("POST", f"projects/{project}/train-sets/", {"depth": depth}, once=True)
+
+    def train_set(self, train_set: str) -> Json:
+        """Return how far a training set is."""
+        return self._row("GET", f"train-sets/{train_set}/")
+
+    def train_set_discard(self, train_set: str) -> None:
+        """Discard a training set."""
+        self._call("DELETE", f"train-sets/{train_set}/", once=True)
+
+    def train_set_json(self, train_set: str, file: str | Path) -> Path:
+        """Write a training set into ``file``, in the published layout."""
+        return self._download(f"train-sets/{train_set}.json", file)
+
+    def train_set_parquet(self, train_set: str, file: str | Path) -> Path:
+        """Write a training set into ``file``, as Parquet."""
+        return self._download(f"train-sets/{train_set}.parquet", file)
+
+    # People and decisions of leads
+
+    def invitations(self, project: str) -> Iterator[Json]:
+        """Yield invitations that nobody has used, newest first."""
+        return self._pages(f"projects/{project}/invitations/")
+
+    def invitation_create(self, project: str, **options: Any) -> Json:
+        """Invite one person, with ``role``, ``email``, ``name``, ``days``; the ``link`` is in the answer, this once."""
+        return self._row("POST", f"projects/{project}/invitations/", options, once=True)
+
+    def invitation_renew(self, invitation: str, *, mail: bool = False) -> Json:
+        """Make a new link; the one before it opens nothing."""
+        return self._row("POST", f"invitations/{invitation}/renew/", {"mail": mail}, once=True)
+
+    def invitation_revoke(self, invitation: str) -> None:
+        """Revoke an invitation."""
+        self._call("DELETE", f"invitations/{invitation}/", once=True)
+
+    def progress(self, project: str) -> Json:
+        """Return how many batches, pairs and judgments there are."""
+        return self._row("GET", f"projects/{project}/progress/")
+
+    def batches(self, project: str, **query: Any) -> Iterator[Json]:
+        """Yield batches, newest first; of one ``state`` if you name it."""
+        return self._pages(f"projects/{project}/batches/", query)
+
+    def batch(self, batch: str) -> Json:
+        """Return a batch with its pairs."""
+        return self._row("GET", f"batches/{batch}/")
+
+    def batch_review(self, batch: str, *, decision: str, reason: str = "") -> Json:
+        """Decide about a query: ``extend`` or ``close``."""
+        return self._row("POST", f"batches/{batch}/review/", {"decision": decision, "reason": reason})
+
+    def pair_withdraw(self, pair: str, *, reason: str) -> Json:
+        """Take a pair out."""
+        return self._row("POST", f"pairs/{pair}/withdraw/", {"reason": reason}, once=True)
+
+    def pair_restore(self, pair: str, *, reason: str = "") -> Json:
+        """Put a withdrawn pair back."""
+        return self._row("POST", f"pairs/{pair}/restore/", {"reason": reason}, once=True)
+
+    def query_sets(self, project: str) -> list[Json]:
+        """Return the query sets of a project."""
+        rows: list[Json] = self._call("GET", f"projects/{project}/query-sets/")
+        return rows
+
+    def query_set(self, query_set: str) -> Json:
+        """Return one query set."""
+        return self._row("GET", f"query-sets/{query_set}/")
+
+    def query_set_change(self, query_set: str, **changes: Any) -> Json:
+        """Change ``priority``, ``paused`` or ``pilot`` of a query set."""
+        return self._row("PATCH", f"query-sets/{query_set}/", changes)
+
+    # Releases
+
+    def releases(self, project: str) -> Iterator[Json]:
+        """Yield releases, newest first."""
+        return self._pages(f"projects/{project}/releases/")
+
+    def release_create(self, project: str, *, key: str = "", **options: Any) -> Json:
+        """Make a release, with ``includes_pilot``, ``is_anonymised``; one for each ``key``, a UUID."""
+        return self._row("POST", f"projects/{project}/releases/", {"key": key or str(uuid4()), **options})
+
+    def release(self, release: str) -> Json:
+        """Return how far a release is, its counts and its archive."""
+        return self._row("GET", f"releases/{release}/")
+
+    def release_retry(self, release: str) -> Json:
+        """Build a release again that failed."""
+        return self._row("POST", f"releases/{release}/retry/", once=True)
+
+    def release_zip(self, release: str, file: str | Path) -> Path:
+        """Write the archive of a release into ``file``."""
+        return self._download(f"releases/{release}.zip", file)
+
+    def judgments_csv(self, project: str, file: str | Path) -> Path:
+        """Write all final grades as they are now into ``file``."""
+        return self._download(f"projects/{project}/judgments.csv", file)
+
+    # Pools, runs, benchmarks
+
+    def pools(self, project: str) -> Iterator[Json]:
+        """Yield pools, newest first."""
+        return self._pages(f"projects/{project}/pools/")
+
+    def pool_plan(self, project: str, *, runs: list[str], **options: Any) -> Json:
+        """Plan a pool from runs, with ``depth``, ``iou_min`` and a ``split`` or ``query_set``."""
+        return self._row("POST", f"projects/{project}/pools/", {"runs": runs, **options}, once=True)
+
+    def pool(self, pool: str) -> Json:
+        """Return what a pool would add, or how far it is."""
+        return self._row("GET", f"pools/{pool}/")
+
+    def pool_open(self, pool: str) -> Json:
+        """Have the new pairs of a pool judged."""
+        return self._row("POST", f"pools/{pool}/open/")
+
+    def pool_discard(self, pool: str) -> Json:
+        """Discard the plan of a pool."""
+        return self._row("POST", f"pools/{pool}/discard/")
+
+    def runs(self, project: str) -> Iterator[Json]:
+        """Yield your runs, newest first; all of them to leads and admins."""
+        return self._pages(f"projects/{project}/runs/")
+
+    def run_upload(self, project: str, file: str | Path, *, system: str, split: str, **fields: Any) -> Json:
+        """Send a run, with ``team`` and ``release`` if you like; wait until it is scored."""
+        return self._upload(f"projects/{project}/runs/", {"file": file}, {"system": system, "split": split, **fields})
+
+    def run(self, run: str) -> Json:
+        """Return a run with its scores."""
+        return self._row("GET", f"runs/{run}/")
+
+    def run_withdraw(self, run: str, *, reason: str) -> Json:
+        """Withdraw a run."""
+        return self._row("DELETE", f"runs/{run}/", query={"reason": reason}, once=True)
+
+    def leaderboard(self, project: str, **query: Any) -> Json:
+        """Return every run of a ``release`` and ``split``, best first by the measure ``sort``."""
+        return self._row("GET", f"projects/{project}/leaderboard/", query=query)
+
+    def search(self, project: str, *, q: str, **query: Any) -> Json:
+        """Return moments for typed words, ranked by a finished ``training``."""
+        return self._row("GET", f"projects/{project}/search/", query={"q": q, **query})
+
+    def features(self, project: str) -> Iterator[Json]:
+        """Yield sets of features, newest first."""
+        return self._pages(f"projects/{project}/features/")
+
+    def features_start(self, project: str, *, kind: str, extractor: str, **options: Any) -> Json:
+        """Make features, with ``model`` and ``name``; or check the official file at ``path`` (extractor ``file``)."""
+        body = {"kind": kind, "extractor": extractor, **options}
+        return self._row("POST", f"projects/{project}/features/", body, once=True)
+
+    def feature_set(self, feature_set: str) -> Json:
+        """Return how far a set of features is, and what is wrong with it."""
+        return self._row("GET", f"features/{feature_set}/")
+
+    def features_cancel(self, feature_set: str) -> Json:
+        """Stop making features."""
+        return self._row("POST", f"features/{feature_set}/cancel/", once=True)
+
+    def features_resume(self, feature_set: str) -> Json:
+        """Go on with features that were cancelled or failed."""
+        return self._row("POST", f"features/{feature_set}/resume/", once=True)
+
+    def features_delete(self, feature_set: str) -> None:
+        """Delete features that no training needs."""
+        self._call("DELETE", f"features/{feature_set}/", once=True)
+
+    def experiments(self, project: str) -> Iterator[Json]:
+        """Yield benchmark runs, newest first."""
+        return self._pages(f"projects/{project}/experiments/")
+
+    def experiment_start(self, project: str, *, baseline: str, key: str = "", **options: Any) -> Json:
+        """Start a benchmark run, with the fields of its form; one for each ``key``, a UUID."""
+        body = {"baseline": baseline, "key": key or str(uuid4()), **options}
+        return self._row("POST", f"projects/{project}/experiments/", body)
+
+    def experiment(self, experiment: str) -> Json:
+        """Return a benchmark run with its seeds."""
+        return self._row("GET", f"experiments/{experiment}/")
+
+    def experiment_delete(self, experiment: str) -> None:
+        """Delete a benchmark run that has ended."""
+        self._call("DELETE", f"experiments/{experiment}/", once=True)
+
+    def training_cancel(self, training: str) -> Json:
+        """Cancel one seed."""
+        return self._row("POST", f"trainings/{training}/cancel/", once=True)
+
+    def training_resume(self, training: str) -> Json:
+        """Go on with one seed."""
+        return self._row("POST", f"trainings/{training}/resume/", once=True)
+
+    # Waiting
+
+    def wait_until_ready(self, read: Callable[[], Json], *, timeout_s: float = 3600.0, every_s: float = 2.0) -> Json:
+        """Call ``read`` until the ``state`` of its row says that work on it has ended; return the row.
+
+        >>> client.wait_until_ready(lambda: client.job(job["uuid"]))  # doctest: +SKIP
+
+        Raises:
+            ApiError: the work failed (its code is ``failed``), or a request was refused.
+            TimeoutError: it has not ended within ``timeout_s``.
+        """
+        rows: list[Json] = []
+
+        def is_over() -> bool:
+            rows[:] = [read()]
+            return rows[0]["state"] not in AT_WORK
+
+        self.wait_until(is_over, timeout_s=timeout_s, every_s=every_s)
+        [row] = rows
+        if row["state"] == "failed":
+            raise ApiError(0, "failed", str(row.get("error") or "The work failed, and the site does not say why."))
+        return row
+
+    def wait_until(self, is_over: Callable[[], bool], *, timeout_s: float = 3600.0, every_s: float = 2.0) -> None:
+        """Ask until ``is_over()``; raise TimeoutError where that takes longer than ``timeout_s``."""
+        ends_at = time.monotonic() + timeout_s
+        while not is_over():
+            if time.monotonic() >= ends_at:
+                raise TimeoutError(f"The work has not ended within {timeout_s:g} s; it goes on.")
+            time.sleep(every_s)
