@@ -13,6 +13,7 @@ FOR = {
     "judging.projects.api": "For leads and admins",
     "judging.guidelines.api": "For leads and admins",
     "judging.people.api": "For leads and admins",
+    "judging.webhooks.api": "For leads and admins",
     "annotation.corpora.api": "For leads and admins",
     "annotation.captions.api": "For leads and admins",
     "annotation.queries.api": "For leads and admins",

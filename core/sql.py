@@ -107,6 +107,12 @@ def only_one(name: str, key: int = 0) -> Iterator[bool]:
                 cursor.execute("SELECT pg_advisory_unlock(%s, %s)", numbers)
 
 
+def wait_for_turn(name: str, key: int = 0) -> None:
+    """Wait until no other transaction that has called this with the same name and key is open; call it in one."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", _numbers(name, key))
+
+
 def is_locked(name: str) -> bool:
     """Whether some process, this one too, is inside ``only_one(name)``."""
     with connection.cursor() as cursor:

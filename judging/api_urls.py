@@ -5,6 +5,7 @@ from judging.people import api as people_api
 from judging.projects import api as projects_api
 from judging.releases import api as releases_api
 from judging.review import api as review_api
+from judging.webhooks import api as webhooks_api
 from judging.work import api
 
 app_name = "api"
@@ -16,6 +17,11 @@ urlpatterns = [
     path("projects/<uuid:project_uuid>/batches/open/", projects_api.OpenBatches.as_view(), name="batches-open"),
     path("projects/<uuid:project_uuid>/candidates/rank/", projects_api.RankAnew.as_view(), name="candidates-rank"),
     path("projects/<uuid:project_uuid>/policy/", guidelines_api.ProjectPolicy.as_view(), name="policy"),
+    path("projects/<uuid:project_uuid>/webhooks/", webhooks_api.Webhooks.as_view(), name="webhooks"),
+    path("webhooks/<uuid:webhook_uuid>/", webhooks_api.OneWebhook.as_view(), name="webhook"),
+    path("webhooks/<uuid:webhook_uuid>/ping/", webhooks_api.PingWebhook.as_view(), name="webhook-ping"),
+    path("webhooks/<uuid:webhook_uuid>/deliveries/", webhooks_api.Deliveries.as_view(), name="webhook-deliveries"),
+    path("webhook-deliveries/<uuid:delivery_uuid>/retry/", webhooks_api.RetryDelivery.as_view(), name="webhook-retry"),
     path("projects/<uuid:project_uuid>/invitations/", people_api.Invitations.as_view(), name="invitations"),
     path("invitations/<uuid:invitation_uuid>/", people_api.OneInvitation.as_view(), name="invitation"),
     path("invitations/<uuid:invitation_uuid>/renew/", people_api.RenewInvitation.as_view(), name="invitation-renew"),

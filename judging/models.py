@@ -14,6 +14,7 @@ from judging.people.models import Invitation
 from judging.qualification.models import Exam, ExamAttempt, ExamGrade, KnownPair, ScreeningAttempt, ScreeningQuestion
 from judging.quality.models import GoldGrade, QualityAlert, QualityReport
 from judging.releases.models import WORDS, Release, ReleaseChange, ReleaseComparison, ReleaseWords
+from judging.webhooks.models import Webhook, WebhookDelivery
 from judging.work.models import (
     Assignment,
     Batch,
@@ -40,3 +41,4 @@ __all__ += ["QualityAlert", "QualityReport"]
 __all__ += ["WORDS", "Release", "ReleaseChange", "ReleaseComparison", "ReleaseWords"]
 __all__ += ["Batch", "BatchReview", "JudgmentDay", "Pair", "ReviewUndone", "Tally"]
 __all__ += ["SLOTS", "Assignment", "Flag", "FlagAnswer", "GoldGrade", "Judgment", "JudgmentChange", "OwnGrade", "Recut"]
+__all__ += ["Webhook", "WebhookDelivery"]

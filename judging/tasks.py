@@ -10,7 +10,8 @@ from judging.quality import services as quality
 from judging.releases import services as releases
 from judging.review import services as review
 from judging.studies import services as studies
+from judging.webhooks import services as webhooks
 from judging.work.services import assignments, batches, pairs
 
 __all__ = ["assignments", "batches", "demo", "exams", "imports", "pairs", "people", "person_data", "projects"]
-__all__ += ["quality", "releases", "reports", "review", "studies", "training"]
+__all__ += ["quality", "releases", "reports", "review", "studies", "training", "webhooks"]

@@ -17,6 +17,7 @@ from judging.quality.urls import urlpatterns as quality
 from judging.releases.urls import urlpatterns as releases
 from judging.review.urls import urlpatterns as review
 from judging.studies.urls import urlpatterns as studies
+from judging.webhooks.urls import urlpatterns as webhooks
 from judging.work.urls import urlpatterns as work
 
 MOVED = {
@@ -58,6 +59,7 @@ urlpatterns = [
     *review,
     *projects,
     *audit,
+    *webhooks,
     *people,
     *pay,
     *quality,

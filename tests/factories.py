@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import factory
@@ -11,6 +12,7 @@ from django.utils import timezone
 from factory.django import DjangoModelFactory, FileField
 
 from accounts.models import Membership, Project, User
+from accounts.services.credentials import encrypt
 from annotation.corpora.services.corpora import project_over
 from annotation.models import (
     Candidate,
@@ -42,7 +44,9 @@ from judging.models import (
     Pair,
     Policy,
     QualityAlert,
+    Webhook,
 )
+from judging.webhooks.models import Event
 from judging.work.services.batches import slots_count
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -486,3 +490,13 @@ def lead(project: Project) -> User:
 
 def admin(project: Project) -> User:
     return MembershipFactory(project=project, role=Membership.Role.ADMIN).user  # type: ignore[no-any-return]
+
+
+class WebhookFactory(Numbered):
+    class Meta:
+        model = Webhook
+
+    project = factory.SubFactory(ProjectFactory)
+    url = factory.Sequence("https://example.org/hook/{}".format)
+    secret = factory.LazyFunction(partial(encrypt, "whsec_tests"))
+    events = Event.values

@@ -137,6 +137,7 @@ STAFF_MENU = {
         ("Tutorial", "judging:training"),
         ("Screening test", "judging:screening-questions"),
         ("Policy", "judging:policy"),
+        ("Webhooks", "judging:webhooks"),
         ("Audit", "judging:audit"),
     ],
 }
@@ -160,6 +161,7 @@ MENU_ROLES = {
     "judging:people": "LEAD",
     "judging:pay": "LEAD",
     "judging:forecast": "LEAD",
+    "judging:webhooks": "LEAD",
     "models_runner:features": "benchmark_runners",
 }
 # Pages that belong to one of the menu though their addresses do not begin with its own
@@ -396,6 +398,8 @@ SPECTACULAR_SETTINGS = {
         "JobState": "core.models.Job.State",
         "ImportState": "core.uploads.Upload.State",
         "VideoUploadState": "annotation.models.VideoUpload.State",
+        "WebhookEvent": "judging.webhooks.models.Event",
+        "DeliveryState": "judging.models.WebhookDelivery.State",
         "TrainSetGivenStateEnum": "annotation.models.TrainSet.State",
         "PoolState": "annotation.models.Pooling.State",
         "ReleaseGivenStateEnum": "judging.models.Release.State",
@@ -406,6 +410,9 @@ SPECTACULAR_SETTINGS = {
         "FeaturesKind": "models_runner.models.FeatureSet.Kind",
     },
 }
+
+# Webhooks: whether they may lead to private, loopback and link-local addresses
+WEBHOOK_PRIVATE_ADDRESSES = env_bool("WEBHOOK_PRIVATE_ADDRESSES", False)
 
 # Imports through the web
 IMPORT_MAX_MB = env_int("IMPORT_MAX_MB", 200)

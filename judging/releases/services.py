@@ -25,6 +25,8 @@ from judging.models import WORDS, Release, ReleaseChange, ReleaseComparison, Rel
 from judging.releases import files
 from judging.releases.compare import Compared
 from judging.releases.selectors import DAMAGED, Scope, archive_opened, scope_of
+from judging.webhooks.models import Event
+from judging.webhooks.services import event_record
 
 logger = logging.getLogger(__name__)
 release_ready = Signal()  # with `release`, in the transaction: other apps go on from its files
@@ -156,6 +158,8 @@ def _archive_save(release: Release, scope: Scope, folder: Path, manifest: dict[s
         of_archive = ("archive", "archive_bytes", "archive_sha256", "content_sha256", "manifest")
         release.save(update_fields=[*of_archive, "is_partial", "state", "state_at", "error"])
         release_ready.send(sender=Release, release=release)
+        about = {"release": release.uuid, "number": release.version, "state": release.state}
+        event_record(project_id=release.project_id, event=Event.RELEASE_READY, **about)
 
 
 WRITE = """

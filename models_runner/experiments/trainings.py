@@ -22,12 +22,15 @@ from core.audit import audit_record
 from core.exceptions import MomentJudgeError, NotPossible, StorageUnavailable
 from core.jobs import durable
 from core.messages import send_on_commit
-from core.sql import only_one
+from core.sql import only_one, wait_for_turn
+from judging.webhooks.models import Event
+from judging.webhooks.services import event_record
 from models_runner.experiments import files
 from models_runner.experiments.child import TrainingChild, folder_lock, status_words
 from models_runner.experiments.deletion import deleted_files_sweep
 from models_runner.experiments.devices import devices_named, devices_shown, devices_used
 from models_runner.experiments.progress import EventsFile, Progress
+from models_runner.experiments.selectors import state_of
 from models_runner.leaderboard.services.runs import baseline_runs_make
 from models_runner.models import Training
 from moment_retrieval.errors import ScoringError
@@ -197,6 +200,18 @@ def training_end(
     details = {"name": of.name, "seed": training.seed, "state": str(state), "best": best and round(best, 4)}
     audit_record(project=of.project, actor=None, action="experiment.finish", subject=of.uuid, **details)
     logger.info("training %s %s%s", training.pk, state, f": {error}" if error else "")
+    _end_record(training)
+
+
+def _end_record(training: Training) -> None:
+    """Record the event that a benchmark run has ended, with the last of its seeds; in the transaction of that."""
+    wait_for_turn("experiment-end", training.experiment_id)  # of two seeds that end at once, one sees both
+    trainings = list(Training.objects.filter(experiment=training.experiment_id))
+    if any(row.state in (State.WAITING, *Training.AT_WORK) for row in trainings):
+        return
+    experiment = training.experiment
+    about = {"experiment": experiment.uuid, "state": state_of(trainings)}
+    event_record(project_id=experiment.project_id, event=Event.EXPERIMENT_ENDED, **about)
 
 
 def training_stop(training: Training, state: Training.State) -> None:
@@ -206,6 +221,7 @@ def training_stop(training: Training, state: Training.State) -> None:
     training.state, training.ended_at = state, ended
     if state == State.CANCELLED:
         files.prepared_remove(training)  # before the commit: who resumes it waits until they are gone
+        _end_record(training)
 
 
 @transaction.atomic

@@ -295,6 +295,37 @@ class Client(Requests):
         """Change ``priority``, ``paused`` or ``pilot`` of a query set."""
         return self._row("PATCH", f"query-sets/{query_set}/", changes)
 
+    # Webhooks
+
+    def webhooks(self, project: str) -> list[Json]:
+        """Return the webhooks of a project."""
+        rows: list[Json] = self._call("GET", f"projects/{project}/webhooks/")
+        return rows
+
+    def webhook_create(self, project: str, *, url: str, events: list[str]) -> Json:
+        """Add a webhook; the ``secret`` that signs its messages is in the answer, this once."""
+        return self._row("POST", f"projects/{project}/webhooks/", {"url": url, "events": events}, once=True)
+
+    def webhook_change(self, webhook: str, **changes: Any) -> Json:
+        """Change the ``events`` of a webhook, or switch it by ``is_active``."""
+        return self._row("PATCH", f"webhooks/{webhook}/", changes)
+
+    def webhook_delete(self, webhook: str) -> None:
+        """Delete a webhook."""
+        self._call("DELETE", f"webhooks/{webhook}/", once=True)
+
+    def webhook_ping(self, webhook: str) -> Json:
+        """Send a test message; return its delivery."""
+        return self._row("POST", f"webhooks/{webhook}/ping/", once=True)
+
+    def webhook_deliveries(self, webhook: str) -> Iterator[Json]:
+        """Yield messages to a webhook, newest first."""
+        return self._pages(f"webhooks/{webhook}/deliveries/")
+
+    def webhook_delivery_retry(self, delivery: str) -> Json:
+        """Try a message again now."""
+        return self._row("POST", f"webhook-deliveries/{delivery}/retry/", once=True)
+
     # Releases
 
     def releases(self, project: str) -> Iterator[Json]:

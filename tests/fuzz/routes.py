@@ -10,7 +10,7 @@ from django.utils import timezone
 from accounts.models import Project, User
 from annotation.models import CorpusImport, NamedQuerySet, TrainSet, VideoUpload
 from core.models import Job
-from judging.models import Batch, Pair, Release
+from judging.models import Batch, Pair, Release, WebhookDelivery
 from judging.people.services import invitation_create
 from models_runner.experiments.services import training_cancel
 from models_runner.models import FeatureSet, Training
@@ -26,6 +26,7 @@ from tests.factories import (
     PoolingFactory,
     ProjectFactory,
     VideoUploadFactory,
+    WebhookFactory,
     admin,
 )
 from tests.judging.api.acts import bearer
@@ -92,6 +93,8 @@ class ReleasedSite:
         invited, _ = invitation_create(project=self.project, actor=hand_made.lead, role="annotator")
         job = Job.objects.create(project=self.project, kind="an earlier one", title="x", state="done")
         corpus = str(self.project.dataset.corpus.uuid)
+        webhook = WebhookFactory(project=self.project, url="http://127.0.0.1:1/")
+        message = {"event": "ping", "payload": {}, "state": "failed", "error": "x", "next_try_at": timezone.now()}
         draw = {"val": 1, "test": "50%", "seed": 1}
         reviewed, waits = hand_made.first, Batch.objects.get(project=self.project, query__number=30)
         self.named = {
@@ -105,6 +108,8 @@ class ReleasedSite:
             "pooling_uuid": [planned, discardable],
             "invitation_uuid": [invited],
             "job_uuid": [job],
+            "webhook_uuid": [webhook],
+            "delivery_uuid": [WebhookDelivery.objects.create(webhook=webhook, **message)],
             "run_uuid": [own, by_lead],
             "experiment_uuid": [waiting, ended, finished, second],
             "training_uuid": [only(waiting), only(ended), only(finished)],
@@ -141,6 +146,8 @@ class ReleasedSite:
             "train_set_discard": Right(path={"set_uuid": train_set}),
             "invitation_create": Right({"role": "lead", "days": 3}),
             "invitation_renew": Right({"mail": False}),
+            "webhook_create": Right({"url": "https://example.org/", "events": ["release.ready"]}),
+            "webhook_change": Right({"is_active": True, "events": ["batch.done"]}),
             "release_create": Right({"key": str(uuid4()), "is_anonymised": True}),
             "release_retry": Right(path={"release_uuid": failed_release}),
             "pool_plan": Right({"runs": [str(own.uuid)], "depth": 5}),

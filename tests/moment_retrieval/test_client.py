@@ -4,10 +4,8 @@ import json
 import socket
 import sys
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from subprocess import run
-from threading import Thread
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -15,53 +13,13 @@ import pytest
 
 from moment_retrieval import client as module
 from moment_retrieval.client import ApiError, Client
-
-Reply = tuple[int, bytes, dict[str, str]] | None  # status, body, headers; None breaks the connection
-
-
-class Server(ThreadingHTTPServer):
-    """Answers by ``replies``, the last of them for ever; keeps what it was asked."""
-
-    daemon_threads = True
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.replies: list[Reply] = []
-        self.requests: list[tuple[str, str, dict[str, str], bytes]] = []
-        self.address = f"http://127.0.0.1:{self.server_address[1]}"
-
-
-class Handler(BaseHTTPRequestHandler):
-    server: Server
-
-    def do_GET(self) -> None:
-        size = int(self.headers.get("Content-Length") or 0)
-        body = self.rfile.read(size)
-        self.server.requests.append((self.command, self.path, dict(self.headers), body))
-        replies = self.server.replies
-        reply = replies.pop(0) if len(replies) > 1 else replies[0]
-        if reply is None:
-            self.connection.shutdown(socket.SHUT_RDWR)
-            return
-        status, content, headers = reply
-        self.send_response(status)
-        for name, value in {"Content-Length": str(len(content)), **headers}.items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(content)
-
-    do_POST = do_PATCH = do_DELETE = do_GET
-
-    def log_message(self, *args: Any) -> None:
-        """Stay quiet."""
+from tests.loopback import Reply, Server, serving
 
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    with Server() as one:
-        Thread(target=one.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+    with serving() as one:
         yield one
-        one.shutdown()
 
 
 @pytest.fixture
@@ -144,12 +102,10 @@ def test_an_answer_that_breaks_off_is_fetched_again(client: Client, server: Serv
 
 
 def test_a_bucket_does_not_see_the_token(client: Client, server: Server, tmp_path: Path) -> None:
-    with Server() as bucket:
-        Thread(target=bucket.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+    with serving() as bucket:
         bucket.replies = [(200, b"file", {})]
         server.replies = [(302, b"", {"Location": f"{bucket.address}/file?signature=s"})]
         assert client.preview_gif("p", tmp_path / "p.gif").read_bytes() == b"file"
-        bucket.shutdown()
     assert "Authorization" in server.requests[0][2]
     ((_, path, headers, _),) = bucket.requests
     assert (path, "Authorization" in headers) == ("/file?signature=s", False)

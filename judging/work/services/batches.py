@@ -17,6 +17,8 @@ from judging.guidelines.selectors import policy_in_force
 from judging.models import Assignment, Batch, BatchReview, Judgment, JudgmentDay, Pair, Tally
 from judging.projects.overview import tallies
 from judging.review.services import EXTEND_ALL_TASK, EXTEND_TASK, batch_review_by_rule, reviews_sweep
+from judging.webhooks.models import Event
+from judging.webhooks.services import event_record
 from judging.work import rules
 from judging.work.rules import SLOTS, RequestedPair, free_slots
 from judging.work.selectors.assignments import pairs_requested, slots_taken
@@ -119,9 +121,13 @@ def _batch_close(batch: Batch, *, now: datetime) -> None:
     batch.state, batch.done_at, batch.free_slots = Batch.State.DONE, now, 0
     batch.save(update_fields=["state", "done_at", "free_slots"])
     logger.info("batch %s: done", batch.pk)
+    about = {"batch": batch.uuid, "number": batch.number, "state": batch.state}
+    event_record(project_id=batch.project_id, event=Event.BATCH_DONE, **about)
     policy = policy_in_force(batch.project_id)
     if batch.number == 1 and policy.extend_automatically:
         batch_review_by_rule(batch=batch, policy=policy)
+    elif batch.number == 1:
+        event_record(project_id=batch.project_id, event=Event.QUERY_WAITING, **about)
 
 
 @durable(EXTEND_TASK)

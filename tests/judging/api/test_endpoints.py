@@ -57,6 +57,8 @@ ENDPOINTS: list[Endpoint] = [  # method, name, what the URL names, for whom, wha
     ("get", "video-uploads", "project", STAFF, {}),
     ("get", "release", "release", STAFF, {}),
     ("get", "invitations", "project", LEAD, {}),
+    ("get", "webhooks", "project", LEAD, {}),
+    ("post", "webhooks", "project", LEAD, {"url": "https://example.org/new", "events": ["batch.done"]}),
     ("post", "policy", "project", LEAD, {"version": 1, "lease_minutes": 25}),
     ("post", "invitations", "project", LEAD, {}),
     ("post", "releases", "project", LEAD, {}),

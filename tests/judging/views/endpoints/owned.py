@@ -113,6 +113,10 @@ BY_ROLE = [
     ByRole("post", "api:features-cancel", "features", ADMIN),
     ByRole("post", "api:features-resume", "features", ADMIN),
     ByRole("post", "api:release-retry", "release", LEAD),
+    *(ByRole(method, "api:webhook", "webhook", LEAD) for method in ("patch", "delete")),
+    ByRole("get", "api:webhook-deliveries", "webhook", LEAD),
+    ByRole("post", "api:webhook-ping", "webhook", LEAD),
+    ByRole("post", "api:webhook-retry", "delivery", LEAD),
     ByRole("post", "api:invitation-renew", "invitation", LEAD),
     ByRole("delete", "api:invitation", "invitation", LEAD),
 ]

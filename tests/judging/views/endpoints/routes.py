@@ -142,13 +142,21 @@ PAY = area(
     ("judging", "member", LEAD, "get", "pay-person pay-person-csv"),
     ("judging", "project", ANNOTATOR, "get", "hours hours-csv"),
 )
+WEBHOOKS = area(
+    ("judging", "project", LEAD, "get", "webhooks"),
+    ("judging", "webhook", LEAD, "get", "webhook webhook-delete"),
+    ("judging", "webhook", LEAD, "post", "webhook-ping webhook-switch"),
+    ("judging", "delivery", LEAD, "get", "webhook-delivery"),
+    ("judging", "delivery", LEAD, "post", "webhook-delivery-retry"),
+    ("judging", "project", LEAD, "post", "webhook-create"),
+)
 MORE_ARGS = {
     "models_runner:export": ["csv"],
     "models_runner:tables-export": ["csv"],
     "models_runner:file": ["video_corpus.json"],
 }
 ENDPOINTS = [*EXAMS, *CORPUS, *DESK, *QUERIES, *POOLS, *COVERAGE, *REVIEW, *RELEASES, *PEOPLE, *QUALITY, *DRAWN]
-ENDPOINTS += [*SETTINGS, *PAY, *BENCHMARKS]
+ENDPOINTS += [*SETTINGS, *PAY, *BENCHMARKS, *WEBHOOKS]
 HOLDER_ENDPOINTS = area(  # only who holds the pair's assignment learns that it exists
     ("judging", "pair", ANNOTATOR, "get", "pair"),
     ("judging", "pair", ANNOTATOR, "post", "judgment-create flag-set flag-withdraw"),

@@ -31,6 +31,8 @@ from judging.models import (
     QualityReport,
     Release,
     ScreeningQuestion,
+    Webhook,
+    WebhookDelivery,
 )
 from judging.people.services import invitation_create
 from judging.work.rules import attempt_key, form_key
@@ -51,6 +53,7 @@ from tests.factories import (
     QueryFactory,
     VideoFactory,
     VideoUploadFactory,
+    WebhookFactory,
     admin,
     lead,
 )
@@ -209,6 +212,15 @@ class Site:
         return self.training.experiment
 
     @cached_property
+    def webhook(self) -> Webhook:
+        return WebhookFactory(project=self.project)  # type: ignore[no-any-return]
+
+    @cached_property
+    def delivery(self) -> WebhookDelivery:
+        about = {"event": "ping", "payload": {}, "state": "failed", "error": "No answer."}
+        return WebhookDelivery.objects.create(webhook=self.webhook, next_try_at=timezone.now(), **about)
+
+    @cached_property
     def features(self) -> FeatureSet:
         values = {"name": "pixels", "kind": "video", "extractor": "builtin-pixels", "path": "/features.h5"}
         return FeatureSet.objects.create(project=self.project, **values)
@@ -276,6 +288,8 @@ class Site:
         }
         money = {"annotator": self.member.number, "rate": "15.00", "currency": "SGD", "from_day": "2026-03-01"}
         hours = {"day": "2026-03-01", "minutes": "5"}
+        if endpoint and endpoint[0] == "judging:webhook-create":
+            return {"url": "https://example.org/new", "events": ["release.ready"]}
         pool = {"runs": [self.run.uuid], "iou_min": 0.7, "which": "all"}
         return {**values, **money, **hours, **pool} | (self.settings_form if endpoint in SETTINGS else {})
 

@@ -1,0 +1,173 @@
+"""One message to an address that somebody typed: where it may go, and what comes back."""
+
+import socket
+import ssl
+from collections.abc import Iterator
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from judging.webhooks import sending
+from judging.webhooks.sending import NotSent, message_send
+from tests.loopback import Server, serving
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with serving() as one:
+        one.replies = [(204, b"", {})]
+        yield one
+
+
+def send(url: str, *, allows_private: bool = True) -> int:
+    return message_send(url, body=b"{}", headers={"X-One": "1"}, allows_private=allows_private)
+
+
+def resolve_to(patch: pytest.MonkeyPatch, *addresses: str) -> list[str]:
+    """Have every name stand for these addresses; return the names that were asked for."""
+    names = []
+
+    def getaddrinfo(host: str, port: int, *more: Any, **options: Any) -> list[Any]:
+        names.append(host)
+        kind = socket.SOCK_STREAM
+        return [(socket.AF_INET, kind, 6, "", (address, port)) for address in addresses]
+
+    patch.setattr(sending.socket, "getaddrinfo", getaddrinfo)
+    return names
+
+
+def test_a_message_arrives(server: Server) -> None:
+    assert send(f"{server.address}/hook?a=1") == 204
+    ((method, path, headers, body),) = server.requests
+    assert (method, path, body) == ("POST", "/hook?a=1", b"{}")
+    assert headers["X-One"] == "1"
+    assert headers["Host"] == server.address.removeprefix("http://")
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "0.0.0.0", "2130706433", "127.1", "[::ffff:127.0.0.1]"])
+def test_a_private_address_is_refused_however_it_is_written(host: str, server: Server) -> None:
+    port = server.server_address[1]
+    with pytest.raises(NotSent):
+        send(f"http://{host}:{port}/", allows_private=False)
+    assert server.requests == []
+
+
+def test_every_address_of_a_name_is_looked_at(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    resolve_to(monkeypatch, "93.184.216.34", "127.0.0.1")
+    with pytest.raises(NotSent, match="not on the public Internet"):
+        send("http://example.org/", allows_private=False)
+
+
+def test_the_connection_goes_to_the_address_that_was_looked_at(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name that stands for another address a moment later changes nothing: it is asked for once."""
+    names = resolve_to(monkeypatch, "127.0.0.1")
+    port = server.server_address[1]
+    addresses = []
+    create = socket.create_connection
+
+    def connect(address: tuple[str, int], *options: Any) -> socket.socket:
+        addresses.append(address)
+        return create(address, *options)
+
+    monkeypatch.setattr(sending.socket, "create_connection", connect)
+    assert send(f"http://example.org:{port}/") == 204
+    assert names[:1] == ["example.org"] and names.count("example.org") == 1
+    assert addresses == [("127.0.0.1", port)]
+    assert server.requests[0][2]["Host"] == f"example.org:{port}"
+
+
+def test_redirects_are_not_followed(server: Server) -> None:
+    with serving() as other:
+        other.replies = [(200, b"", {})]
+        server.replies = [(302, b"", {"Location": other.address})]
+        with pytest.raises(NotSent, match="Redirects are not followed") as failure:
+            send(server.address)
+        assert (failure.value.status, other.requests) == (302, [])
+
+
+@pytest.mark.parametrize("status", [400, 404, 500, 503])
+def test_what_is_no_success(server: Server, status: int) -> None:
+    server.replies = [(status, b"x" * 100_000, {})]
+    with pytest.raises(NotSent, match=f"answered {status}") as failure:
+        send(server.address)
+    assert failure.value.status == status
+
+
+def test_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    with pytest.raises(NotSent, match="refused") as failure:
+        send(f"http://127.0.0.1:{port}/")
+    assert failure.value.status is None
+    monkeypatch.setattr(sending.socket, "getaddrinfo", lambda *where, **how: (_ for _ in ()).throw(socket.gaierror()))
+    with pytest.raises(NotSent, match="cannot be resolved"):
+        send("http://no-such-name.example/")
+
+
+@pytest.fixture
+def slow() -> Iterator[tuple[int, list[bytes], Thread]]:
+    """A server that goes on saying that the request may continue."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        received: list[bytes] = []
+
+        def answer() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                received.append(connection.recv(65536))
+                try:
+                    for _ in range(500_000):  # for seconds, as nothing would end the test otherwise
+                        connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
+                except OSError:
+                    received.append(b"cut off")
+
+        thread = Thread(target=answer, daemon=True)
+        thread.start()
+        yield listener.getsockname()[1], received, thread
+
+
+def test_a_server_that_never_ends_is_cut_off(
+    slow: tuple[int, list[bytes], Thread], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sending, "DEADLINE_S", 0.3)
+    with pytest.raises(NotSent, match="did not answer"):
+        send(f"http://127.0.0.1:{slow[0]}/")
+    slow[2].join(timeout=60)
+    assert slow[1][1:] == [b"cut off"]
+
+
+def test_a_server_that_says_nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sending, "TIMEOUT_S", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as listener, pytest.raises(NotSent, match="nothing came within"):
+        send(f"http://127.0.0.1:{listener.getsockname()[1]}/")
+
+
+def test_an_encrypted_connection_checks_the_name(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = []
+
+    class Context:
+        def wrap_socket(self, sock: socket.socket, server_hostname: str) -> socket.socket:
+            names.append(server_hostname)
+            error = ssl.SSLCertVerificationError(1, "no")
+            error.verify_message = "Hostname mismatch"
+            raise error
+
+    monkeypatch.setattr(sending.ssl, "create_default_context", Context)
+    resolve_to(monkeypatch, "127.0.0.1")
+    with pytest.raises(NotSent, match="certificate is not accepted .Hostname mismatch"):
+        send(f"https://example.org:{server.server_address[1]}/")
+    assert names == ["example.org"]
+
+
+def test_what_does_not_speak_http() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def answer() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(65536)
+                connection.sendall(b"220 mail.example ESMTP\r\n")
+
+        Thread(target=answer, daemon=True).start()
+        with pytest.raises(NotSent, match="not HTTP"):
+            send(f"http://127.0.0.1:{listener.getsockname()[1]}/")
