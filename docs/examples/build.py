@@ -33,7 +33,8 @@ def build(client, folder, name):
     client.queries_draw(project, val="25%", test="25%", seed=1)
     job = client.batches_open(project)["uuid"]
     client.wait_until_ready(lambda: client.job(job))
-    return project, [client.invitation_create(project)["link"] for _ in range(ANNOTATORS)]
+    invitations = [client.invitation_create(project, qualifies=True) for _ in range(ANNOTATORS)]  # without an exam
+    return project, [invitation["link"] for invitation in invitations]
 
 
 def release(client, project, folder):

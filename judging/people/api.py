@@ -36,7 +36,7 @@ class InvitationGiven(serializers.ModelSerializer[Invitation]):
 
     class Meta:
         model = Invitation
-        fields = ["uuid", "role", "email", "name", "mail", "created_at", "expires_at"]
+        fields = ["uuid", "role", "qualifies", "email", "name", "mail", "created_at", "expires_at"]
 
 
 class InvitationLinkGiven(InvitationGiven):
@@ -54,6 +54,7 @@ class InvitationLinkGiven(InvitationGiven):
 
 class InvitationTaken(serializers.Serializer[Any]):
     role = ChoiceOfField(Membership.Role.choices, required=False, help_text="annotator if it is left out.")
+    qualifies = YesNoField(required=False, help_text="The annotator judges without training and exam, by your word.")
     email = WordsField(required=False, help_text="Sends the link there; left out, the answer holds it.")
     name = WordsField(required=False)
     days = CountField(required=False, help_text="How long the link opens the project: 1 to 365, else 14.")
@@ -86,8 +87,10 @@ class Invitations(ApiView):
     def post(self, request: Request, project_uuid: UUID) -> Response:
         """Invite one person. The link is in the answer, this once, unless it goes by e-mail."""
         project = grant_by(request, project_uuid, LEAD).project
-        form = InviteForm({"role": Membership.Role.ANNOTATOR, "days": 14, **body_of(request, InvitationTaken)})
-        invitation, path = invitation_create(project=project, actor=person_of(request), **form_values(form))
+        body = body_of(request, InvitationTaken)
+        qualifies = body.pop("qualifies", False)
+        values = form_values(InviteForm({"role": Membership.Role.ANNOTATOR, "days": 14, **body}))
+        invitation, path = invitation_create(project=project, actor=person_of(request), qualifies=qualifies, **values)
         return link_given(request, invitation, path, status=201)
 
 

@@ -247,7 +247,7 @@ class Client(Requests):
         return self._pages(f"projects/{project}/invitations/")
 
     def invitation_create(self, project: str, **options: Any) -> Json:
-        """Invite one person, with ``role``, ``email``, ``name``, ``days``; the ``link`` is in the answer, this once."""
+        """Invite one person, with ``role``, ``qualifies``, ``email``, ``days``; the answer holds the ``link``, once."""
         return self._row("POST", f"projects/{project}/invitations/", options, once=True)
 
     def invitation_renew(self, invitation: str, *, mail: bool = False) -> Json:

@@ -12,8 +12,8 @@ from pytest_django.live_server_helper import LiveServer
 from accounts.models import Membership, Project
 from accounts.services.credentials import token_create
 from core.jobs import sweep_all
-from judging.models import Batch, Invitation, Judgment
-from judging.people.services import annotator_qualify, invitation_accept
+from judging.models import Batch, Judgment
+from judging.people.services import invitation_accept
 from moment_retrieval.client import Client
 from tests.docs.pages import example_module
 from tests.factories import GuidelineConfirmationFactory, ProjectFactory, UserFactory, lead
@@ -45,11 +45,10 @@ def client(live_server: LiveServer, settings: Settings, tmp_path: Path, monkeypa
 
 
 def join(link: str) -> str:
-    """Follow an invitation as somebody new whom the lead qualifies; return a token of theirs."""
+    """Follow an invitation as somebody new, whom it qualifies; return a token of theirs."""
     secret = link.rstrip("/").rpartition("/")[2]
     person = UserFactory()
     member = invitation_accept(secret=secret, person=person)
-    annotator_qualify(membership=member, actor=Invitation.objects.first().created_by, reason="known to us")
     GuidelineConfirmationFactory(guideline=member.project.guidelines.get(), annotator=person)
     return token_create(user=person, name="judge")
 

@@ -305,7 +305,16 @@ class TestInvitations:
         again = program.post("invitations", project, email="somebody@example.org")
         assert refusal(again) == NOT_POSSIBLE
 
-    @pytest.mark.parametrize("body", [{"role": "owner"}, {"days": 0}, {"days": "3"}, {"email": "nobody"}])
+    def test_who_is_known_judges_without_an_exam(self) -> None:
+        project = ProjectFactory()
+        program = Program(lead(project))
+        assert program.post("invitations", project, qualifies=True).json()["qualifies"] is True
+        assert Invitation.objects.get().qualifies
+        assert refusal(program.post("invitations", project, role="admin", qualifies=True)) == NOT_POSSIBLE
+
+    @pytest.mark.parametrize(
+        "body", [{"role": "owner"}, {"role": "qualified"}, {"days": 0}, {"days": "3"}, {"email": "nobody"}]
+    )
     def test_what_is_no_invitation(self, body: dict[str, Any]) -> None:
         project = ProjectFactory()
         assert refusal(Program(lead(project)).post("invitations", project, **body)) == INVALID

@@ -144,7 +144,7 @@ PAY = area(
 )
 WEBHOOKS = area(
     ("judging", "project", LEAD, "get", "webhooks"),
-    ("judging", "webhook", LEAD, "get", "webhook webhook-delete"),
+    ("judging", "webhook", LEAD, "get", "webhook"),
     ("judging", "webhook", LEAD, "post", "webhook-ping webhook-switch"),
     ("judging", "delivery", LEAD, "get", "webhook-delivery"),
     ("judging", "delivery", LEAD, "post", "webhook-delivery-retry"),

@@ -11,7 +11,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('accounts', '0005_roles'),
-        ('judging', '0004_roles'),
+        ('judging', '0005_invitation_qualifies'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
