@@ -87,6 +87,7 @@ BY_ROLE = [
         ByRole("get", route, "video", STAFF)
         for route in ("models_runner:video", "annotation:video", "annotation:video-file", "annotation:video-poster")
     ),
+    ByRole("post", "judging:webhook-delete", "webhook", LEAD),
     ByRole("post", "api:finish", "project", ANNOTATOR),
     ByRole("get", "api:train-set-json", "train_set", STAFF),
     ByRole("get", "api:train-set-parquet", "train_set", STAFF),
