@@ -16,7 +16,7 @@ from annotation.models import Moment, Pooling
 from annotation.pools.services.poolings import Returned
 from core.models import Job
 from judging.guidelines.services import policy_publish
-from judging.models import Batch, JudgmentDay, Pair, QualityAlert, Release
+from judging.models import Batch, JudgmentDay, Pair, QualityAlert, Release, WebhookDelivery
 from judging.pay.services import hours_correct, pay_rate_set
 from judging.quality.selectors import quality_report
 from judging.quality.services import quality_compute
@@ -218,6 +218,25 @@ def test_pages_of_hours_and_money_are_clean(browse: Browse) -> None:
     of_person = reverse("judging:pay-person", args=[project.uuid, 7])
     assert visit(browse(boss), pay + march, of_person + march, forecast) == []
     assert visit(browse(person), hours + march) == []
+
+
+def test_the_page_of_webhooks_is_clean(browse: Browse) -> None:
+    """One with messages that came to every end, and one that is added."""
+    webhook = factories.WebhookFactory(url=f"https://example.org/{UNBROKEN}")
+    ends = {
+        "sent": {"sent_at": timezone.now(), "status": 200},
+        "failed": {"error": UNBROKEN},
+        "waiting": {"error": LONG},
+    }
+    for state, values in ends.items():
+        about = {"event": "query.waiting", "payload": {}, "attempts": 3, "next_try_at": timezone.now(), "state": state}
+        WebhookDelivery.objects.create(webhook=webhook, **about, **values)
+    page = browse(factories.lead(webhook.project))
+    complaints = visit(page, *paths(["judging:webhooks"], webhook.project))
+    page.get_by_label("Address").fill("https://example.org/new")
+    page.get_by_role("button", name="Add it").click()
+    expect(page.get_by_text("The secret of https://example.org/new")).to_be_visible()
+    assert complaints + looked_at(page) == []
 
 
 def test_pages_of_an_account_are_clean(browse: Browse) -> None:
