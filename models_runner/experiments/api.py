@@ -34,7 +34,7 @@ class TrainingGiven(serializers.ModelSerializer[Training]):
         fields = [
             *("uuid", "seed", "state", "device", "attempts", "step", "steps", "epoch", "loss", "best", "best_step"),
             *("seconds_per_step", "eta_s", "memory_mb", "curve", "notices", "error", "started_at", "ended_at"),
-            *("val_run", "test_run"),
+            *("val_run", "test_run", "has_weights"),
         ]
 
 

@@ -10,7 +10,7 @@ from django import forms
 from accounts.models import Project
 from core.forms import UNREADABLE_KEY
 from models_runner.experiments.models import MOST_SEEDS
-from models_runner.experiments.selectors import queries_by_source_split
+from models_runner.experiments.selectors import queries_by_source_split, trainings_with_weights
 from models_runner.experiments.settings import NAME_CANDIDATES, PRESETS, heads_of, options_of
 from models_runner.features.selectors import KINDS, feature_choices
 from models_runner.leaderboard.forms import ReleaseField, ready_releases, releases_offer, rows_offer
@@ -198,9 +198,8 @@ class ExperimentForm(forms.Form):
             none = [] if field.required else [("", "none")]
             field.choices = [*none, *((key, facts["name"]) for key, facts in choices.items())]
         releases_offer(self, project)
-        trainings = Training.objects.filter(experiment__project=project, state=Training.State.DONE)
-        givers = trainings.filter(experiment__baseline__in=NAME_CANDIDATES).select_related("experiment").order_by("-pk")
-        rows_offer(self, "candidates", givers)
+        givers = trainings_with_weights(project).filter(experiment__baseline__in=NAME_CANDIDATES)
+        rows_offer(self, "candidates", givers.order_by("-pk"))
         if self.choices["subtitle"]:
             self.initial.setdefault("subtitle", next(iter(self.choices["subtitle"])))
 

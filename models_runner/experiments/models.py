@@ -110,6 +110,9 @@ class Training(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     val_run = models.OneToOneField(Run, models.PROTECT, null=True, related_name="+")
     test_run = models.OneToOneField(Run, models.PROTECT, null=True, related_name="+")
+    has_weights = models.BooleanField(
+        default=True, db_default=True, help_text="False: its results came without weights, as most of the demo's do."
+    )
 
     class Meta:
         ordering = ["id"]
@@ -133,6 +136,9 @@ class Training(models.Model):
             models.CheckConstraint(condition=~Q(state="failed") | ~Q(error=""), name="training_failed_says_why"),
             models.CheckConstraint(
                 condition=~Q(state="done") | Q(val_run__isnull=False), name="training_done_has_a_run"
+            ),
+            models.CheckConstraint(
+                condition=Q(has_weights=True) | Q(state="done"), name="training_without_weights_is_done"
             ),
             models.CheckConstraint(
                 condition=Q(state__in=["cancelled", "failed", "done"], ended_at__isnull=False)

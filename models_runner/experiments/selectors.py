@@ -56,6 +56,12 @@ def training_granted(request: HttpRequest, training_uuid: UUID, roles: Roles) ->
     return training
 
 
+def trainings_with_weights(project: Project) -> QuerySet[Training]:
+    """Return the finished trainings whose weights are here: to search with, and to find candidates for CONQUER."""
+    done = Training.objects.filter(experiment__project=project, state=Training.State.DONE, has_weights=True)
+    return done.select_related("experiment")
+
+
 def row_of(experiment: Experiment) -> Row:
     """Its state is that of its least finished seed; its score the mean of the best on validation."""
     trainings = list(experiment.trainings.all())
@@ -83,6 +89,10 @@ class Expectation:
     patience_epochs: float
     step_s: float
     is_measured: bool  # step_s is of a training on this site
+
+    @property
+    def may_stop_early(self) -> bool:
+        return 0 < self.patience_epochs < self.epochs
 
     @property
     def minutes(self) -> int:

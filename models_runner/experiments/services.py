@@ -16,6 +16,7 @@ from judging.exceptions import FormStale
 from judging.models import Release
 from judging.releases.layout import TRAIN_FILES
 from models_runner.experiments.models import MOST_SEEDS
+from models_runner.experiments.selectors import trainings_with_weights
 from models_runner.experiments.settings import NAME_CANDIDATES
 from models_runner.experiments.trainings import TASK, training_stop
 from models_runner.features.services import features_hold
@@ -66,9 +67,9 @@ def experiment_create(
         raise NotPossible("This release is not ready; a baseline is trained on one that is.")
     if not 1 <= seeds <= MOST_SEEDS:
         raise NotPossible(f"1 to {MOST_SEEDS} seeds are trained.")
-    givers = Training.objects.filter(experiment__project=release.project, state=Training.State.DONE)
-    if candidates is not None and candidates not in givers.filter(experiment__baseline__in=NAME_CANDIDATES):
-        raise NotPossible("The candidates come from a finished XML or ReLoCLNet of this project.")
+    givers = trainings_with_weights(release.project).filter(experiment__baseline__in=NAME_CANDIDATES)
+    if candidates is not None and candidates not in givers:
+        raise NotPossible("The candidates come from a finished XML or ReLoCLNet of this project that has its weights.")
     if not has_training_queries(release, top_n):
         raise NotPossible(NO_TRAINING.format(release.version))
     if not any(truth.split == "val" for truth in truths_make(release)):

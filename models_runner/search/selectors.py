@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 
 from accounts.models import Project
 from annotation.models import Moment, Video
+from models_runner.experiments.selectors import trainings_with_weights
 from models_runner.models import Experiment, FeatureSet, Training
 from moment_retrieval.answers import Answer, Hit, Why
 from moment_retrieval.metrics.iou import span_iou
@@ -73,8 +74,13 @@ class Shown(NamedTuple):
 
 
 def searchable(project: Project) -> QuerySet[Training]:
-    """Finished trainings, the newest first."""
-    trainings = Training.objects.filter(experiment__project=project, state=Training.State.DONE)
+    """Return the finished trainings that have their weights, the newest first."""
+    return trainings_with_weights(project).order_by("-experiment_id", "seed")
+
+
+def without_weights(project: Project) -> QuerySet[Training]:
+    """Return those that cannot be searched with, as nothing but their results is here."""
+    trainings = Training.objects.filter(experiment__project=project, has_weights=False)
     return trainings.select_related("experiment").order_by("-experiment_id", "seed")
 
 

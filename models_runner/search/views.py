@@ -12,7 +12,7 @@ from accounts.models import Project
 from core.charts.canvas import Axis, Canvas, number
 from models_runner.models import Training
 from models_runner.search.forms import SearchForm
-from models_runner.search.selectors import searchable, shown_hits
+from models_runner.search.selectors import searchable, shown_hits, without_weights
 from models_runner.search.services import SearchLate, SearchRefused, search_ask
 
 PAGE = "models_runner/search/search.html"
@@ -79,6 +79,7 @@ def search(request: MemberRequest, project: Project) -> HttpResponse:
         query["training"] = str(newest.uuid)
     form = SearchForm(query if is_query else None, project=project, initial=query.dict())
     context: dict[str, Any] = {"form": form, "newest": newest, "recent": _recent(request, project)}
+    context["without_weights"] = without_weights(project)
     if not is_query or not newest:
         return render(request, PAGE, context)
     if not form.is_valid():

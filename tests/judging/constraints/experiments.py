@@ -32,6 +32,7 @@ REFUSED: Refused = {
     "training_state_is_known": change(training, state="other"),
     "training_step_within_steps": change(training, step=1),
     "training_failed_says_why": change(training, state="failed", ended_at=NOW),
+    "training_without_weights_is_done": change(training, has_weights=False),
     "training_done_has_a_run": change(training, state="done", ended_at=NOW),
     "training_ended_has_its_time": change(training, state="cancelled"),
 }
