@@ -24,7 +24,7 @@ from models_runner.experiments import files
 from models_runner.experiments.forms import ExperimentForm
 from models_runner.experiments.selectors import ahead_of
 from models_runner.experiments.services import training_cancel
-from models_runner.experiments.settings import STEP_S, options_of
+from models_runner.experiments.settings import SMALL, STEP_S, options_of
 from models_runner.models import Experiment, FeatureSet, Training
 from tests.conftest import Messages
 from tests.factories import NOW, MembershipFactory, QueryFactory, admin
@@ -65,7 +65,7 @@ class TestPrograms:
             "XML, N=1",
             "judged",
         )
-        assert body["options"]["shuffle_links"] is True and body["options"]["epochs"] == 30
+        assert body["options"]["shuffle_links"] is True and body["options"]["epochs"] == SMALL["epochs"]
         assert body["options"]["decoding"] == {"end_offset_s": 0.0}
         details = program.get(url("experiment", Experiment.objects.get())).json()
         assert [seed["state"] for seed in details["trainings"]] == ["done", "done"]
@@ -234,6 +234,7 @@ def work() -> None:
         trained(training)
 
 
+HTMX = {"HX-Request": "true"}
 FORM = {"baseline": "reloclnet", "top_n": 20, "seeds": 2, "name": "", "preset": "small"}
 
 
@@ -310,19 +311,21 @@ def test_a_small_corpus_begins_small(site: Site, monkeypatch: pytest.MonkeyPatch
 def test_the_form_says_beforehand_what_a_training_will_be(site: Site) -> None:
     QueryFactory.create_batch(4, project=site.hand_made.project, split="train")
     count = site.hand_made.project.queries.filter(split="train").count()
-    steps = math.ceil(count * 20 / 64) * 30
+    steps = math.ceil(count * 20 / 64) * 6
     values = {"baseline": "reloclnet", "top_n": "20", "preset": "small"}
-    text = site.client.get(site.url("experiment-new"), values, headers={"HX-Request": "true"}).text
-    assert f"30 epochs of {count * 20} samples, 64 a step, {steps} steps; hidden size 64" in text
+    text = site.client.get(site.url("experiment-new"), values, headers=HTMX).text
+    assert f"6 epochs of {count * 20} samples, 64 a step, {steps} steps; hidden size 64" in text
     minutes = max(1, math.ceil(steps * STEP_S["small"]["reloclnet"] / 60))
     assert f"at most about {minutes} minute" in text and "two cores and no GPU" in text
-    assert "10 epochs bring nothing better" in text and "<html" not in text
+    assert "bring nothing better" not in text and "<html" not in text  # it takes no ten epochs
+    released = site.client.get(site.url("experiment-new"), {**values, "preset": "released"}, headers=HTMX).text
+    assert "10 epochs bring nothing better" in released
     training = site.order(options=options_of("reloclnet", 20, "small", {}))
     trained(training)
     Training.objects.filter(pk=training.pk).update(seconds_per_step=60.0)
-    text = site.client.get(site.url("experiment-new"), values, headers={"HX-Request": "true"}).text
+    text = site.client.get(site.url("experiment-new"), values, headers=HTMX).text
     assert f"at most about {steps} minute" in text and "By the last such training here, 60 s a step" in text
-    text = site.client.get(site.url("experiment-new"), values | {"top_n": "7"}, headers={"HX-Request": "true"}).text
+    text = site.client.get(site.url("experiment-new"), values | {"top_n": "7"}, headers=HTMX).text
     assert "Choose model, N and settings" in text
 
 
