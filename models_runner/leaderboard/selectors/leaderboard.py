@@ -107,12 +107,20 @@ def filters_of_query(project: Project, query: Mapping[str, str]) -> LeaderboardF
 
 
 def filters_for(membership: Membership, query: Mapping[str, str]) -> LeaderboardFilters | None:
-    """The leaderboard that ``query`` names, as far as this person may see it; None where no release is ready."""
+    """The leaderboard that ``query`` names, as far as this person may see it; None where no release is ready. Where it
+    names no split, the first one is meant that the person sees scores of."""
     filters = filters_of_query(membership.project, query)
+    if filters is not None and "split" not in query:
+        filters = replace(filters, split=_split_with_scores(membership, filters.release) or filters.split)
     if filters is None or not ScoreView(membership, filters.split).is_blind:
         return filters
     group = FIRST if filters.is_recall else filters.group
     return replace(filters, group=group, convention=BLIND_CONVENTION, gain=BLIND_GAIN, base="", is_blind=True)
+
+
+def _split_with_scores(membership: Membership, release: Release) -> str | None:
+    sizes = Truth.objects.filter(release=release).order_by("split").values_list("split", "n_queries")
+    return next((split for split, size in sizes if not ScoreView(membership, split).refusal_for(size)), None)
 
 
 def release_of_query(project: Project, query: Mapping[str, str]) -> Release | None:
