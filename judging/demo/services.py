@@ -1,10 +1,12 @@
 """The demo: its people, videos, moments and queries as rows, and each next step of it. Repeats are harmless."""
 
+from collections.abc import Callable
+from contextlib import suppress
 from typing import NamedTuple
 
 from django.core.files import File
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from accounts.models import Membership, Project, User
@@ -14,27 +16,57 @@ from annotation.corpora.services.corpora import project_over, row_create, rows_c
 from annotation.demo import Episode, video_path
 from annotation.models import Caption, Corpus, Description, Moment, Subtitle, Video
 from annotation.pools.services.candidates import candidates_rank
+from annotation.pools.services.poolings import Draw
 from annotation.previews.services import video_cut_previews
 from annotation.queries.services import queries_draw
+from annotation.train_sets.services import train_set_start
 from core.audit import audit_record
 from core.exceptions import NotPossible
 from core.jobs import durable, job_finish, job_set, job_start
 from core.messages import send_on_commit
 from core.models import Job
 from core.sql import only_one
-from judging.demo.simulation import GRADERS, examples_add, script_of, story_play, training_play, visitors_answer
+from judging.demo.simulation import (
+    GRADERS,
+    SEED,
+    examples_add,
+    lead_of,
+    script_of,
+    story_continue,
+    story_play,
+    training_play,
+    visitors_answer,
+)
 from judging.guidelines.selectors import BODY, LEVELS, guideline_in_force
 from judging.guidelines.services import guideline_publish, policy_publish
 from judging.models import GuidelineConfirmation, Release
-from judging.releases.services import release_create
+from judging.quality.services import TASK as QUALITY_TASK
+from judging.releases.selectors import finished_queries
+from judging.releases.services import release_build, release_create
+from judging.studies.services import coverage_request, queries_chosen, queries_to_study
 from judging.work.services.batches import batches_open
 
 PROJECT_NAME = "Demo: six shows"
 JOB = "demo"
-STEPS_AFTER_PREVIEWS = 5
-LOGINS = {"lead": Membership.Role.LEAD, "admin": Membership.Role.ADMIN, "annotator": Membership.Role.ANNOTATOR}
+STEPS_AFTER_PREVIEWS = 6
+LOGINS = {
+    "lead": Membership.Role.LEAD,
+    "admin": Membership.Role.ADMIN,
+    "annotator": Membership.Role.ANNOTATOR,
+    "participant": Membership.Role.PARTICIPANT,
+}
+TRAIN_DEPTH = 10  # of the training set; releases hold those of 1, 20 and 40
+STUDIED, STUDY = 2, Draw(seed=SEED, top=30, others=30)  # queries of the coverage study, and what is drawn for each
 QUERIES = {"val": (6, 0.25), "test": (10, 0.5)}  # judged: of the full demo, and the share of a short one's texts
 VIDEO_TASK = "judging.tasks.demo_render"
+LastStep = Callable[[Project], bool]
+_last_steps: list[LastStep] = []
+
+
+def register_last_step(step: LastStep) -> None:
+    """Add a step of a higher app, taken once the demo has its releases. It says whether it is over; one that is not is
+    called again within seconds, as a process may end at any time."""
+    _last_steps.append(step)
 
 
 @transaction.atomic
@@ -184,6 +216,7 @@ def _progress(project: Project) -> None:
 
 
 def _steps(project: Project, job: Job) -> None:
+    """Take the steps that are left, in order; where one has to wait, the next call goes on with it."""
     videos = project.demo_videos or 0
     candidates_rank(project_id=project.pk)
     job_set(job=job, n_done=videos + 1, title="Simulated annotators sit the exam")
@@ -192,7 +225,39 @@ def _steps(project: Project, job: Job) -> None:
     job_set(job=job, n_done=videos + 2, title="Simulated annotators are grading")
     batches_open(project_id=project.pk)
     story_play(project)
-    job_set(job=job, n_done=videos + 4, title="Making the first release")
-    if not Release.objects.filter(project=project, manifest__counts__queries__gt=0).exists():
-        release_create(project=project, actor=None)
-    job_finish(job=job, title="The demo is ready")
+    job_set(job=job, n_done=videos + 3, title="Making the first release")
+    if not _release_made(project, number=1):
+        return
+    job_set(job=job, n_done=videos + 4, title="Making the second release")
+    story_continue(project)
+    if not _release_made(project, number=2):
+        return
+    job_set(job=job, n_done=videos + 5, title="Adding what was computed from the releases")
+    _studies_order(project)
+    if all(step(project) for step in _last_steps):
+        job_finish(job=job, title="The demo is ready")
+
+
+def _release_made(project: Project, *, number: int) -> bool:
+    """Make so many releases, at once: the next step changes what a release would hold. False where another process is
+    still writing one; one that failed says so on its page, and keeps nothing back."""
+    releases, judged = Release.objects.filter(project=project), Q()
+    if finished_queries(project.pk).exists():  # in a demo of few videos none may be
+        judged = Q(manifest__counts__queries__gt=0)  # a person may have made one before anything was judged
+    ended = releases.filter(Q(state=Release.State.READY) & judged | Q(state=Release.State.FAILED))
+    if ended.count() < number:
+        preparing = releases.filter(state=Release.State.PREPARING).first()
+        release_build(release_id=(preparing or release_create(project=project, actor=None, wake=False)).pk)
+    return ended.count() >= number
+
+
+def _studies_order(project: Project) -> None:
+    """Order what workers compute while somebody already looks at the demo: a training set, the plan of a coverage
+    study, and the figures of quality."""
+    if not project.train_sets.exists():
+        with suppress(NotPossible):  # a demo of few videos may have nothing to train on
+            train_set_start(project=project, depth=TRAIN_DEPTH, actor=None)
+    queries = queries_chosen(queries_to_study(project), n=STUDIED, seed=SEED)
+    if queries and not project.poolings.filter(seed__isnull=False).exists():
+        coverage_request(project=project, queries=queries, draw=STUDY, actor=lead_of(project))
+    send_on_commit(QUALITY_TASK, project.pk)

@@ -2,15 +2,18 @@
 
 import math
 import random
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from random import Random
+from types import MappingProxyType
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
 from accounts.models import Membership, Project, User
+from annotation.captions.services.captions import caption_edit
 from annotation.demo import Episode, ScriptedMoment, true_relevance, write_script
 from annotation.models import Caption, Moment, Query
 from core import clock
@@ -20,8 +23,10 @@ from judging.models import (
     SLOTS,
     Assignment,
     Batch,
+    BatchReview,
     Exam,
     ExamAttempt,
+    Flag,
     Guideline,
     GuidelineConfirmation,
     GuidelineExample,
@@ -42,24 +47,28 @@ from judging.work.rules import GRADES
 from judging.work.selectors.assignments import open_assignment
 from judging.work.services.assignments import assignment_finish, assignment_take_of
 from judging.work.services.batches import batch_advance, batch_extend
-from judging.work.services.judgments import judgment_submit
+from judging.work.services.judgments import flag_set, judgment_submit
+from judging.work.services.pairs import pair_withdraw
 
 Span = tuple[str, float, float]  # video name, start and end in seconds
+NO_FLAGS: Mapping[int, str] = MappingProxyType({})
+PERSON = "^(A|The) (man|woman) "  # how a caption begins that names its person so
 
 
 @dataclass(frozen=True)
 class Grader:
-    """How one simulated annotator departs from the truth; ``contrary`` turns the scale round."""
+    """How one simulated annotator departs from the truth; ``contrary`` is the share of pairs with the scale turned
+    round."""
 
     seed: int
     bias: float = 0.0
     noise: float = 0.45
-    contrary: bool = False
+    contrary: float = 0.0
 
     def grade(self, truth: int, *, pair: str) -> int:
-        """A grade 0 to 4 for a pair of this true relevance; the same pair always gets the same grade."""
+        """A grade 0 to 4 for a pair of this true relevance; the same pair gets the same grade in every database."""
         chance = random.Random(f"{self.seed}:{pair}")
-        level = GRADES[-1] - truth if self.contrary else truth
+        level = GRADES[-1] - truth if self.contrary and chance.random() < self.contrary else truth
         return min(GRADES[-1], max(GRADES[0], round(level + self.bias + chance.gauss(0.0, self.noise))))
 
     def seconds(self, *, pair: str) -> float:
@@ -75,7 +84,7 @@ GRADERS = {  # by user name, in the order in which they are asked
     "simulated-4": Grader(4, noise=0.8),
     "simulated-5": Grader(5, noise=0.2),
     "simulated-6": Grader(6, noise=1.2, bias=0.2),
-    "simulated-contrary": Grader(7, noise=0.6, contrary=True),
+    "simulated-contrary": Grader(7, noise=0.6, contrary=1.0),
 }
 
 
@@ -110,17 +119,34 @@ def truth_for(query: Query, moment: Moment) -> int:
     return true_relevance(moments_by_span[own], moments_by_span[other])
 
 
-def grade_round(project: Project, batch: Batch, user: User, grader: Grader) -> bool:
-    """Let a simulated annotator take a slot of the batch, grade every pair and finish; False when none is free."""
+def pair_name(query: Query, moment: Moment) -> str:
+    """Name a pair by what it is, whatever its rows are numbered."""
+    return f"{query.number} {moment.video.name} {moment.start_s} {moment.end_s}"
+
+
+def grade_round(
+    project: Project, batch: Batch, user: User, grader: Grader, *, flags: Mapping[int, str] = NO_FLAGS
+) -> bool:
+    """Let a simulated annotator take a slot of the batch, grade every pair and finish; False when none is free.
+
+    Args:
+        flags: pairs that are flagged instead, by their position, each with the annotator's words.
+    """
     assignment = assignment_take_of(batch=batch, annotator=user, now=clock.now())
     if assignment is None:
         return False
     pairs = Pair.objects.filter(pk__in=assignment.pair_ids).select_related(
         "batch__query__project", "batch__query__caption__moment__video", "candidate__moment__video"
     )
-    for pair in pairs:
-        grade = grader.grade(truth_for(pair.batch.query, pair.candidate.moment), pair=str(pair.candidate_id))
-        took_ms = round(1000 * grader.seconds(pair=str(pair.candidate_id)))
+    for position, pair in enumerate(pairs.order_by("pk")):
+        if position in flags:
+            words = flags[position]
+            flag_set(annotator=user, pair_uuid=pair.uuid, reason=Flag.Reason.UNREADABLE, comment=words)
+            continue
+        query, moment = pair.batch.query, pair.candidate.moment
+        name = pair_name(query, moment)
+        grade = grader.grade(truth_for(query, moment), pair=name)
+        took_ms = round(1000 * grader.seconds(pair=name))
         judgment_submit(annotator=user, pair_uuid=pair.uuid, grade=grade, active_ms=took_ms)
     return assignment_finish(project=project, annotator=user)
 
@@ -129,7 +155,7 @@ def fill_free_slots(project: Project, batch: Batch, *, limit: int = len(SLOTS)) 
     """Let up to ``limit`` simulated annotators, but not the contrary one, take free slots of the batch's round."""
     filled = 0
     people = simulated_annotators(project)[:-1]
-    start = batch.pk % len(people)
+    start = batch.query.number % len(people)
     for user, grader in [*people[start:], *people[:start]]:
         if filled == limit:
             break
@@ -159,11 +185,39 @@ def escalate_with_simulated(project: Project, batch: Batch) -> None:
             fill_free_slots(project, batch, limit=1)
 
 
-def story_play(project: Project) -> None:
-    """Give the fresh demo one of everything: finished, waiting for the lead, escalated, begun, and new batches. Batches
-    already begun are left alone, so a repeat after a crash goes on where it stopped."""
+DISPUTED = 0.8  # of the escalated pairs of one query, so that some find no consensus
+
+
+def dispute_with_simulated(project: Project, batch: Batch) -> None:
+    """Have the last slot of an escalated round taken by somebody who sees a part of the pairs as the contrary one."""
+    batch.refresh_from_db()
+    if batch.state == Batch.State.OPEN:
+        people = simulated_annotators(project)[:-1]
+        if any(grade_round(project, batch, user, replace(grader, contrary=DISPUTED)) for user, grader in people):
+            batch_advance(batch_id=batch.pk)
+
+
+# of positions; the lead withdraws the last pair, and the other flag waits
+FLAGS = {3: "Which of the people in the clip is meant?", 8: "Does the query ask for all of the action, or for a part?"}
+
+
+def _first_batches(project: Project) -> tuple[list[Batch], list[Batch]]:
+    """Return the first batches of the validation and the test split, in the order of their queries."""
     batches = list(Batch.objects.filter(project=project, number=1).order_by("query__split", "query__number"))
     val, test = ([b for b in batches if b.query.split == split] for split in ("val", "test"))
+    return val, test
+
+
+def lead_of(project: Project) -> User:
+    """Return the demo's lead, who decides what a lead decides in it."""
+    leads = User.objects.filter(memberships__project=project, memberships__roles__contains=[Membership.Role.LEAD])
+    return leads.order_by("pk")[:1].get()  # a visitor may have made others
+
+
+def story_play(project: Project) -> None:
+    """Give the fresh demo one of everything: finished, waiting for the lead (one after its escalation), escalated,
+    begun, and new batches. Batches already begun are left alone, so a repeat after a crash goes on where it stopped."""
+    val, test = _first_batches(project)
     finished, waiting, escalated = [*val[:2], *test[:3]], [*val[2:3], *test[3:5]], test[5:7]
     begun = [*val[3:4], *test[7:8]]
     for batch in [*finished, *waiting]:
@@ -171,15 +225,17 @@ def story_play(project: Project) -> None:
     _lead_decides(project, finished)
     for batch in escalated:
         escalate_with_simulated(project, batch)
+    for batch in escalated[1:]:
+        dispute_with_simulated(project, batch)
     first, *_, contrary = simulated_annotators(project)
-    for batch, (user, grader) in zip(begun, (first, contrary), strict=False):
+    for batch, (user, grader), flags in zip(begun, (first, contrary), (FLAGS, NO_FLAGS), strict=False):
         if not batch.assignments.exists():
-            grade_round(project, batch, user, grader)
+            grade_round(project, batch, user, grader, flags=flags)
 
 
 def _lead_decides(project: Project, finished: Sequence[Batch]) -> None:
     """The demo's lead closes the finished queries, but extends the first: its second batch is judged too."""
-    lead = User.objects.get(memberships__project=project, memberships__roles__contains=[Membership.Role.LEAD])
+    lead = lead_of(project)
     beyond = second_batch_sizes([batch.pk for batch in finished])
     for index, batch in enumerate(finished):
         extend = index == 0 and beyond[batch.pk] > 0  # a demo of few videos has too few moments
@@ -188,6 +244,33 @@ def _lead_decides(project: Project, finished: Sequence[Batch]) -> None:
         second = batch_extend(batch_id=finished[0].pk)
         if second:
             finish_with_simulated(project, second)
+
+
+def story_continue(project: Project) -> None:
+    """Change, after the first release, what a second one shows: the lead closes a query that waited, withdraws a
+    flagged pair, and corrects a caption that is a candidate already."""
+    lead, (val, _) = lead_of(project), _first_batches(project)
+    for batch in val[2:3]:
+        if batch.state == Batch.State.DONE and not BatchReview.objects.filter(batch=batch).exists():
+            batch_review(batch=batch, extend=False, lead=lead, reason="Decided for the demo.")
+    for batch in val[3:4]:
+        pair = batch.pairs.filter(flags__annotator__is_simulated=True).order_by("pk").last()
+        if pair and pair.state != Pair.State.WITHDRAWN:
+            pair_withdraw(pair=pair, lead=lead, reason="The query can be read in two ways for this clip.")
+    _caption_correct(project, lead)
+
+
+def _caption_correct(project: Project, lead: User) -> None:
+    """Have the lead say “Someone” for the person of a candidate's caption that no judged query was made of."""
+    captions = Caption.objects.filter(description__corpus=project.dataset.corpus_id)
+    if captions.filter(state=Caption.State.EDITED).exists():
+        return
+    frozen = captions.filter(moment__candidates__query__project=project, moment__candidates__pair__isnull=False)
+    judged = project.queries.exclude(split=Query.Split.TRAIN)
+    caption = frozen.exclude(text__in=judged.values("text")).filter(text__regex=PERSON).order_by("pk").first()
+    if caption:
+        text = re.sub(PERSON, "Someone ", caption.text)
+        caption_edit(project=project, caption=caption, text=text, actor=lead, before=caption.text)
 
 
 def visitors_answer(project: Project) -> None:
@@ -258,7 +341,7 @@ SEED = 11
 
 def training_play(project: Project) -> None:
     """Make what newcomers go through; what is there already is left alone, so a repeat goes on where it stopped."""
-    chief = User.objects.get(memberships__project=project, memberships__roles__contains=[Membership.Role.LEAD])
+    chief = lead_of(project)
     _tutorial_make(project, chief)
     _screening_make(project, chief)
     _cohort_sit(project, chief)
@@ -336,7 +419,8 @@ def _sit(project: Project, user: User, grader: Grader) -> None:
     graded_ids = set(attempt.grades.values_list("known_pair", flat=True))
     pairs = KnownPair.objects.filter(pk__in=set(attempt.known_ids) - graded_ids)
     for known_pair in pairs.select_related("query__project", "query__caption__moment__video", "moment__video"):
-        grade = grader.grade(truth_for(known_pair.query, known_pair.moment), pair=f"exam {known_pair.pk}")
+        name = f"exam {pair_name(known_pair.query, known_pair.moment)}"
+        grade = grader.grade(truth_for(known_pair.query, known_pair.moment), pair=name)
         attempt_grade(annotator=user, pair_uuid=known_pair.uuid, grade=grade)
     attempt_hand_in(annotator=user, attempt=attempt.uuid, now=clock.now())
 
@@ -351,6 +435,7 @@ def _feedback_take(exam: Exam, chief: User) -> None:
             uuid, truth = truths[pk]
             if truth is not None and abs(grade - truth) > 1:
                 attempt_grade(annotator=attempt.annotator, pair_uuid=uuid, grade=rounded_up(truth))
+    exam.refresh_from_db(fields=["report"])  # closing it has woken a worker that may be done
     if not exam.report:
         exam_report(exam_id=exam.pk)
     for attempt in exam.attempts.filter(state=ExamAttempt.State.DONE, passed__isnull=True):

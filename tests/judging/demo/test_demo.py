@@ -31,13 +31,14 @@ class TestSeed:
         assert len(set(texts)) == len(texts)
         assert not project.queries.filter(split="train", text__in=texts).exists()
         job = Job.objects.get(project=project)
-        assert (job.state, job.done, job.total) == ("running", 0, videos + 5)
+        assert (job.state, job.done, job.total) == ("running", 0, videos + 6)
 
     def test_people(self) -> None:
         project = seeded()
         roles = Counter(project.memberships.values_list("roles__0", "user__is_simulated"))
-        assert roles == {("lead", False): 1, ("admin", False): 1, ("annotator", False): 1, ("annotator", True): 7}
-        for name in ("lead", "admin", "annotator"):
+        names = ("lead", "admin", "annotator", "participant")
+        assert roles == {**{(name, False): 1 for name in names}, ("annotator", True): 7}
+        for name in names:
             assert User.objects.get(username=name).check_password(f"{name}-demo")
         assert not any(user.has_usable_password() for user in User.objects.filter(is_simulated=True))
         before = everything()
