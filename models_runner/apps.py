@@ -19,13 +19,16 @@ class ModelsRunnerConfig(AppConfig):
     def ready(self) -> None:
         from accounts.services.identities import identity_forgotten
         from core.observability.metrics import register_figures
+        from judging.demo.services import register_last_step
         from judging.people.person_data import register_own
         from judging.projects.checklist import register_step
         from judging.releases.services import release_ready
+        from models_runner.demo.services import demo_results_add
         from models_runner.experiments.selectors import training_figures, training_step
 
         register_figures(training_figures)
         register_step(training_step)
+        register_last_step(demo_results_add)
         register_actions("Releases and runs", SENTENCES, by_subject=BY_SUBJECT, of_project=OF_PROJECT)
         register_own("models_runner.Run", *OWN_RUNS)
         identity_forgotten.connect(forget_teams)

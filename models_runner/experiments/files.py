@@ -4,7 +4,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
@@ -12,7 +12,9 @@ from typing import IO, cast
 from uuid import UUID
 from zipfile import ZIP_STORED, ZipFile
 
+import numpy as np
 from django.conf import settings
+from numpy.typing import NDArray
 
 from accounts.models import Project
 from core.exceptions import NotPossible
@@ -232,6 +234,18 @@ def _files(folder: Path) -> Iterator[Path]:
 def disk_is_full(folder: Path) -> bool:
     """Whether nothing can be written there any more."""
     return shutil.disk_usage(folder).free < LEAST_ROOM
+
+
+def weights_write(training: Training, weights: Mapping[str, NDArray[np.float32]], meta: str) -> None:
+    """Put the best weights of a training, by their names, where a search looks for them; those that are there stay.
+    ``meta`` is the checkpoint's own record, as JSON."""
+    from safetensors.numpy import save_file
+
+    def fill(folder: Path) -> None:
+        save_file(dict(weights), folder / "weights.safetensors")
+        (folder / "meta.json").write_text(meta, encoding="utf-8")
+
+    _filled_once(folder_of(training) / "best", fill)
 
 
 def prepared_remove(training: Training) -> None:
