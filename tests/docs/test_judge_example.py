@@ -73,7 +73,7 @@ def test_a_connection_that_breaks_after_each_request(
         return answer
 
     monkeypatch.setattr(urllib.request, "urlopen", breaks)
-    monkeypatch.setattr("moment_retrieval.client.requests.time.sleep", lambda seconds: None)
+    monkeypatch.setattr("moment_retrieval.api_requests.time.sleep", lambda seconds: None)
     assert example.judge(client, batch.project.uuid, lambda query, pair: 2) == 3
     assert len(requests) == 2 * (1 + 3 + 1)
     assert list(Judgment.objects.values_list("grade", "revision")) == [(2, 0)] * 3

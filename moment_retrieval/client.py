@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from moment_retrieval.client.requests import ApiError, Json, Requests
+from moment_retrieval.api_requests import ApiError, Json, Requests
 
 __all__ = ["ApiError", "Client", "Json"]
 AT_WORK = frozenset(
