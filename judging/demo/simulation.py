@@ -124,6 +124,7 @@ def pair_name(query: Query, moment: Moment) -> str:
     return f"{query.number} {moment.video.name} {moment.start_s} {moment.end_s}"
 
 
+@transaction.atomic  # one commit, for the demo is waited for
 def grade_round(
     project: Project, batch: Batch, user: User, grader: Grader, *, flags: Mapping[int, str] = NO_FLAGS
 ) -> bool:
@@ -412,6 +413,7 @@ def _cohort_sit(project: Project, chief: User) -> None:
         _feedback_take(exam, chief)
 
 
+@transaction.atomic
 def _sit(project: Project, user: User, grader: Grader) -> None:
     attempt = attempt_start(project=project, annotator=user, purpose=ExamAttempt.Purpose.EXAM)
     if attempt.state != ExamAttempt.State.OPEN:
@@ -431,10 +433,11 @@ def _feedback_take(exam: Exam, chief: User) -> None:
         known_pair_explain(pair=known_pair, actor=chief, explanation=WHY[rounded_up(known_pair.truth)])
     truths = {pk: (uuid, truth) for pk, uuid, truth in exam.known_pairs.values_list("pk", "uuid", "truth")}
     for attempt in exam.attempts.filter(state=ExamAttempt.State.FEEDBACK).select_related("annotator"):
-        for pk, grade in dict(attempt.grades.order_by("try_number").values_list("known_pair", "grade")).items():
-            uuid, truth = truths[pk]
-            if truth is not None and abs(grade - truth) > 1:
-                attempt_grade(annotator=attempt.annotator, pair_uuid=uuid, grade=rounded_up(truth))
+        with transaction.atomic():
+            for pk, grade in dict(attempt.grades.order_by("try_number").values_list("known_pair", "grade")).items():
+                uuid, truth = truths[pk]
+                if truth is not None and abs(grade - truth) > 1:
+                    attempt_grade(annotator=attempt.annotator, pair_uuid=uuid, grade=rounded_up(truth))
     exam.refresh_from_db(fields=["report"])  # closing it has woken a worker that may be done
     if not exam.report:
         exam_report(exam_id=exam.pk)
