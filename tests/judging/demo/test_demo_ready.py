@@ -222,6 +222,7 @@ class TestResults:
         before, others = counts(), set(Training.objects.exclude(experiment__baseline="conquer").values_list("uuid"))
         EconomyStudy.objects.all().delete()
         Pooling.objects.filter(seed=None).delete()
+        FeatureSet.objects.filter(kind="query").delete()  # its file was written
         Training.objects.filter(experiment__baseline="conquer").delete()
         Experiment.objects.filter(baseline="conquer").delete()
         Run.objects.filter(source="upload", split="test").delete()
