@@ -251,6 +251,7 @@ EMPTY_BY_NATURE = {  # route and title: why
     ): "its log-in is the visitor's, in whose name nobody grades",
     ("judging:hours", "No hours in this period"): "nor works",
     ("judging:review-queue", "Nothing waits for you"): "hidden while a query waits, and behind the last one",
+    ("judging:webhooks", "No webhook yet"): "it would lead to a server of the visitor's",
     ("models_runner:search", "What are you looking for?"): "nothing is typed yet",
 }
 
