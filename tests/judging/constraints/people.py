@@ -77,6 +77,7 @@ REFUSED: Refused = {
     "invitation_is_kept_as_digest": change(invitation, digest="the secret itself"),
     "invitation_accepted_by_somebody": change(invitation, accepted_at=NOW),
     "invitation_mail_is_known": change(invitation, mail="lost"),
+    "invitation_qualifies_annotators": change(invitation, qualifies=True, role="lead"),
     "invitation_lasts": change(invitation, expires_at=NOW),
     "access_token_name_once_per_person": again(token, user=UserFactory),
     "access_token_is_kept_as_digest": change(token, digest="mj_the_token_itself"),

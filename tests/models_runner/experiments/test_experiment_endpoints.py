@@ -375,7 +375,7 @@ def test_errors_stand_beside_their_field(site: Site) -> None:
 def test_finished_trainings_show_their_curves_logs_and_runs(site: Site) -> None:
     training = trained(site.order())
     page = site.page(training.experiment)
-    assert "hx-trigger" not in page
+    assert 'hx-trigger="every' not in page
     assert "Loss over 4 steps" in page and "the best of 2 is 0.5000" in page
     assert "begins at step 0" in page
     assert training.val_run is not None and site.url("run", training.val_run.uuid) in page
