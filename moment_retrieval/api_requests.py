@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import IO, Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urlsplit
 from uuid import uuid4
 
 Json = dict[str, Any]
@@ -74,7 +74,9 @@ class Requests:
         page = self._call("GET", path, query=query)
         yield from page["results"]
         while page["next"]:
-            page = self._send("GET", page["next"], _read_json)
+            following = urlsplit(page["next"])  # the token goes nowhere but to this site
+            url = urlsplit(self.address)._replace(path=following.path, query=following.query).geturl()
+            page = self._send("GET", url, _read_json)
             yield from page["results"]
 
     def _download(self, path: str, file: str | Path) -> Path:

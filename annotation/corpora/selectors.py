@@ -4,7 +4,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from django.db.models import Count, Model, Prefetch, Q, QuerySet
+from django.db.models import Count, F, Model, Prefetch, Q, QuerySet, Window
+from django.db.models.functions import RowNumber
 
 from accounts.models import Membership, Project, User
 from annotation.models import (
@@ -21,6 +22,7 @@ from annotation.models import (
 from annotation.queries.selectors import queries_to_judge, queries_to_train_on
 
 CAPTIONS = "annotation:captions"
+CANDIDATES_SHOWN = 40  # of a moment, on its video's page
 HOLDERS: dict[str, tuple[type[Model], str]] = {  # what a corpus holds, and by which path it belongs to it
     "videos": (Video, "corpus"),
     "moments": (Moment, "video__corpus"),
@@ -97,23 +99,30 @@ def preview_counts(corpus_id: int) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class ShownMoment:
-    """A moment of a video, its captions, and for which queries of a project it is a candidate, best rank first."""
+    """A moment of a video, its captions, and for which queries of a project it is a candidate, the best ranks alone."""
 
     moment: Moment
     captions: list[Caption]
     candidates: list[Candidate]
+    n_candidates: int
 
 
 def moments_shown(project: Project, video: Video) -> list[ShownMoment]:
     """Return the video's moments in the order of time."""
     moments = list(video.moments.order_by("start_s", "end_s", "pk"))
-    captions, candidates = defaultdict(list), defaultdict(list)
+    captions: dict[int, list[Caption]] = defaultdict(list)
+    candidates: dict[int, list[Candidate]] = defaultdict(list)
     for caption in Caption.objects.filter(moment__in=moments).select_related("description").order_by("pk"):
         captions[caption.moment_id].append(caption)
     served = Candidate.objects.filter(query__project=project, query__is_placeholder=False, moment__in=moments)
-    for candidate in served.select_related("query").order_by("rank", "pk"):
+    counts = dict(served.values_list("moment").annotate(n=Count("pk")).order_by())
+    place = Window(RowNumber(), partition_by="moment", order_by=[F("rank").asc(), F("pk").asc()])
+    best = served.select_related("query").annotate(place=place).filter(place__lte=CANDIDATES_SHOWN)
+    for candidate in best.order_by("rank", "pk"):
         candidates[candidate.moment_id].append(candidate)
-    return [ShownMoment(moment, captions[moment.pk], candidates[moment.pk]) for moment in moments]
+    return [
+        ShownMoment(moment, captions[moment.pk], candidates[moment.pk], counts.get(moment.pk, 0)) for moment in moments
+    ]
 
 
 class Step(NamedTuple):

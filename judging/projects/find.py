@@ -6,7 +6,7 @@ from html import unescape
 from typing import NamedTuple
 from urllib.parse import urlencode
 
-from django.db.models import Q
+from django.db.models import OuterRef, Q, Subquery
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.html import strip_tags
@@ -55,16 +55,22 @@ def _pages(membership: Membership, words: str) -> list[Hit]:
 
 
 def _queries(project: Project, words: str) -> Section:
-    """Queries that are judged, by number or text, each at its newest batch."""
-    match = Q(query__text__icontains=words) | Q(query__number__in=_numbers(words))
-    batches = (
-        Batch.objects.filter(match, project=project).order_by("query__number", "-number").distinct("query__number")
-    )
+    """Queries by number or text: each at its newest batch, one without a batch where all are listed."""
+    match = Q(text__icontains=words) | Q(number__in=_numbers(words))
+    newest = Batch.objects.filter(query=OuterRef("pk")).order_by("-number")
+    queries = project.queries.filter(match, is_placeholder=False).order_by("number")
+    batch, state = (Subquery(newest.values(name)[:1]) for name in ("uuid", "state"))
+    queries = queries.annotate(batch=batch, batch_state=state)
+    splits = reverse("annotation:splits", args=[project.uuid])
     rows = [
-        Hit(batch.query.text, reverse("judging:batch", args=[batch.uuid]), f"query {batch.query.number}, {batch.state}")
-        for batch in batches.select_related("query")[: SHOWN + 1]
+        Hit(
+            query.text,
+            reverse("judging:batch", args=[query.batch]) if query.batch else f"{splits}?{urlencode({'q': query.text})}",
+            f"query {query.number}, {query.batch_state or query.split}",
+        )
+        for query in queries[: SHOWN + 1]
     ]
-    return _section("Queries", rows, reverse("judging:queries", args=[project.uuid]), words)
+    return _section("Queries", rows, splits, words)
 
 
 def _videos(project: Project, words: str) -> Section:

@@ -1,7 +1,6 @@
 """Webhooks of a project with their last deliveries: for leads alone."""
 
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from accounts.models import Project
 from judging.models import Webhook, WebhookDelivery
@@ -15,10 +14,6 @@ class ShownWebhook:
 
     webhook: Webhook
     deliveries: list[WebhookDelivery]
-
-    @property
-    def host(self) -> str:
-        return urlsplit(self.webhook.url).hostname or ""
 
 
 def webhooks_shown(project: Project) -> list[ShownWebhook]:

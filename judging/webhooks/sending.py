@@ -11,6 +11,7 @@ import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from threading import Timer
+from typing import Any
 from urllib.parse import urlsplit
 
 from judging.webhooks.rules import is_public
@@ -35,8 +36,9 @@ def message_send(url: str, *, body: bytes, headers: Mapping[str, str], allows_pr
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     connection = _Connection(host, port, parts.scheme, _address_of(host, port, allows_private=allows_private))
     try:
-        connection.connect()
+        connection.dial()
         with _closed_after(connection.sock, DEADLINE_S):
+            connection.secure()
             connection.request("POST", path, body, dict(headers))
             status = connection.getresponse().status
     except (OSError, http.client.HTTPException) as error:
@@ -70,10 +72,16 @@ class _Connection(http.client.HTTPConnection):
         self.default_port, self.address = PORTS[scheme], address
         self.context = ssl.create_default_context() if scheme == "https" else None
 
-    def connect(self) -> None:
+    def dial(self) -> None:
         self.sock = socket.create_connection((self.address, self.port), self.timeout)
         if self.context:
-            self.sock = self.context.wrap_socket(self.sock, server_hostname=self.host)
+            options: Any = {"server_hostname": self.host, "do_handshake_on_connect": False}
+            self.sock = self.context.wrap_socket(self.sock, **options)
+
+    def secure(self) -> None:
+        """Shake hands; apart from ``dial``, so that a server that takes its time with this is cut off, too."""
+        if isinstance(self.sock, ssl.SSLSocket):
+            self.sock.do_handshake()
 
 
 @contextmanager

@@ -62,7 +62,10 @@ def webhook_ping(request: MemberRequest, webhook: Webhook) -> HttpResponse:
 @row_page(WEBHOOKS, LEAD, back="judging:webhook")
 def webhook_switch(request: MemberRequest, webhook: Webhook) -> HttpResponse:
     """Switch a webhook off or on."""
-    is_active = request.POST.get("active") == "yes"
+    if (active := request.POST.get("active")) not in ("yes", "no"):
+        messages.error(request, "This form could not be read. Here is the page as it is now.")
+        return redirect(PAGE, webhook.project.uuid)
+    is_active = active == "yes"
     with errors_as_messages(request, NotPossible):
         services.webhook_change(webhook=webhook, actor=request.user, is_active=is_active)
         messages.success(request, "It is on." if is_active else "It is off; what waited is not sent.")

@@ -33,6 +33,11 @@ def hold(routes: list[Route], route: Route) -> None:
 def silent_forms(page: Page, *addresses: str, pressed: set[str]) -> list[str]:
     """Press the button of each form: those whose page stays as it was. Each kind of form is tried once."""
     silent = []
+
+    def is_sent() -> bool:
+        page.wait_for_timeout(5)
+        return bool(routes)
+
     for address in addresses:
         page.goto(address)
         page.wait_for_load_state("load")
@@ -44,8 +49,7 @@ def silent_forms(page: Page, *addresses: str, pressed: set[str]) -> list[str]:
             pressed.add(form)
             if not page.evaluate(PRESS, index):
                 silent.append(f"{address}: {form}")
-            while not routes:  # the request follows the press
-                page.wait_for_timeout(5)
+            acts.wait_until(is_sent)  # the request follows the press
             while routes:
                 routes.pop().abort("aborted")  # the page stays
             expect(page.locator(".htmx-request")).to_have_count(0)  # it has noticed

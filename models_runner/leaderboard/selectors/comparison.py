@@ -124,7 +124,7 @@ class Prediction:
     iou: float  # the largest with a judged moment
     is_judged: bool  # it reaches mu with some judged moment, claimed or not
     preview: UUID | None = None
-    file: UUID | None = None  # the video, where there is no preview to watch
+    file: UUID | None = None  # of a miss: the video, whose span is played
 
 
 def queries_named(filters: LeaderboardFilters, words: str) -> list[tuple[str, str]]:
@@ -159,13 +159,12 @@ def case(
     spans = [*moments, *(prediction.moment for prediction in chain(*rankings))]
     matches_by_span = previews_of(project, spans) if previews else {}
     preview_by_span = {span: match.preview for span, match in matches_by_span.items()}
-    for prediction in chain(*rankings):
-        prediction.preview = preview_by_span.get(plain(prediction.moment))
-    if previews:
-        unseen = [prediction for prediction in chain(*rankings) if prediction.preview is None]
-        files = files_of(project, {prediction.moment.video for prediction in unseen})
-        for prediction in unseen:
-            prediction.file = files.get(prediction.moment.video)
+    predictions = list(chain(*rankings))
+    missed = {prediction.moment.video for prediction in predictions if prediction.relevance is None}
+    files = files_of(project, missed) if previews else {}
+    for prediction in predictions:  # a miss plays the span itself, where its video is here
+        prediction.file = files.get(prediction.moment.video) if prediction.relevance is None else None
+        prediction.preview = None if prediction.file else preview_by_span.get(plain(prediction.moment))
     ground_truth = [
         {
             "moment": moment,

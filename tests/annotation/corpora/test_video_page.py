@@ -28,7 +28,7 @@ def test_what_is_known_of_it(client: Client, project: Project) -> None:
     CandidateFactory(moment=early, query__text="A query of another project.")
     Subtitle.objects.create(video=video, start_s=1, end_s=2, text="Hello <there>")
     text = page(client, project, "video", video.uuid)
-    assert text.index(f'id="moment-{early.pk}"') < text.index(f'id="moment-{late.pk}"')
+    assert text.index(f'id="moment-{early.preview_uuid}"') < text.index(f'id="moment-{late.preview_uuid}"')
     for words in ("A man waves.", "Ross waves.", "Somebody waves.", "rank 7", "Hello &lt;there&gt;", "61.50 s"):
         assert words in text
     assert "another project" not in text

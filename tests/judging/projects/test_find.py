@@ -21,9 +21,16 @@ def test_queries_by_text_and_number(project: Project) -> None:
     query = QueryFactory(project=project, text="A man pours coffee.", number=4711)
     BatchFactory(query=query)
     BatchFactory(query=query, number=2)
-    QueryFactory(project=project, text="Nobody judges coffee.")
+    QueryFactory(project=project, text="Nobody judges coffee.", number=4712, split="train")
     BatchFactory(query__text="Coffee of another project.")
-    assert found(project, "COFFEE") == {"Queries": ["A man pours coffee."]}
+    assert found(project, "COFFEE") == {"Queries": ["A man pours coffee.", "Nobody judges coffee."]}
+    member = MembershipFactory(project=project, roles=["admin"])
+    (section,) = find_named(member, "coffee")
+    batch = query.batches.get(number=2)
+    assert [(hit.hint, hit.url.partition("?")[0]) for hit in section.rows] == [
+        ("query 4711, open", reverse("judging:batch", args=[batch.uuid])),
+        ("query 4712, train", reverse("annotation:splits", args=[project.uuid])),
+    ]
     assert found(project, "4711") == {"Queries": ["A man pours coffee."]}
     assert found(project, "9" * 30) == {}
 

@@ -3,7 +3,8 @@
 import socket
 import ssl
 from collections.abc import Iterator
-from threading import Thread
+from contextlib import suppress
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -146,7 +147,7 @@ def test_an_encrypted_connection_checks_the_name(server: Server, monkeypatch: py
     names = []
 
     class Context:
-        def wrap_socket(self, sock: socket.socket, server_hostname: str) -> socket.socket:
+        def wrap_socket(self, sock: socket.socket, server_hostname: str, **options: object) -> socket.socket:
             names.append(server_hostname)
             error = ssl.SSLCertVerificationError(1, "no")
             error.verify_message = "Hostname mismatch"
@@ -157,6 +158,23 @@ def test_an_encrypted_connection_checks_the_name(server: Server, monkeypatch: py
     with pytest.raises(NotSent, match="certificate is not accepted .Hostname mismatch"):
         send(f"https://example.org:{server.server_address[1]}/")
     assert names == ["example.org"]
+
+
+def test_a_server_that_never_ends_shaking_hands_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sending, "DEADLINE_S", 0.3)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def drip() -> None:
+            connection, _ = listener.accept()
+            with connection, suppress(OSError):
+                connection.sendall(b"\x16\x03\x03\x40\x00")  # a record of 16,384 bytes begins
+                while True:
+                    connection.sendall(b"\0")
+                    Event().wait(0.02)
+
+        Thread(target=drip, daemon=True).start()
+        with pytest.raises(NotSent):
+            send(f"https://127.0.0.1:{listener.getsockname()[1]}/")
 
 
 def test_what_does_not_speak_http() -> None:
