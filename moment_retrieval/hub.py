@@ -13,6 +13,7 @@ from hashlib import file_digest, sha256
 from http.client import HTTPException
 from importlib.util import find_spec
 from pathlib import Path
+from shutil import disk_usage
 from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
@@ -63,13 +64,17 @@ def fetch(model: str, *, on_progress: OnProgress | None = None) -> Path:
         MissingModel: the hub has no such model or cannot be reached, or a file is not what the hub says it is.
     """
     with loading(model):
-        from huggingface_hub import HfApi, constants, hf_hub_download, snapshot_download
+        from huggingface_hub import HfApi, constants, hf_hub_download, snapshot_download, try_to_load_from_cache
 
         if constants.is_offline_mode():
             return Path(snapshot_download(model, local_files_only=True, ignore_patterns=NOT_FETCHED))  # nosec B615
         info = HfApi().model_info(model, files_metadata=True, timeout=ANSWER_S)
         files = [file for file in info.siblings or [] if not any(fnmatch(file.rfilename, one) for one in NOT_FETCHED)]
         total, n_bytes = sum(file.size or 0 for file in files), 0
+        here = [
+            file for file in files if isinstance(try_to_load_from_cache(model, file.rfilename, revision=info.sha), str)
+        ]
+        _check_room(model, total - sum(file.size or 0 for file in here), Path(constants.HF_HUB_CACHE))
         for file in files:
             bar = _bar_from(n_bytes, total, on_progress)
             path = Path(hf_hub_download(model, file.rfilename, revision=info.sha, tqdm_class=bar))
@@ -83,6 +88,15 @@ def fetch(model: str, *, on_progress: OnProgress | None = None) -> Path:
             if on_progress:
                 on_progress(n_bytes, total)
         return Path(snapshot_download(model, ignore_patterns=NOT_FETCHED))  # nosec B615 - all of it is here
+
+
+def _check_room(model: str, n_bytes: int, cache: Path) -> None:
+    """Raise MissingModel where the disk of the cache has no room for so many more bytes."""
+    cache.mkdir(parents=True, exist_ok=True)
+    free = disk_usage(cache).free
+    if n_bytes > free:
+        sizes = f"{n_bytes / 1e9:.1f} GB more, and the disk of {cache} has {free / 1e9:.1f} GB left"
+        raise MissingModel(f"the model {model!r} takes {sizes}. Make room, or set HF_HUB_CACHE to another folder.")
 
 
 def _bar_from(start: int, total: int, on_progress: OnProgress | None) -> type[Any]:

@@ -116,8 +116,8 @@ def moments_shown(project: Project, video: Video) -> list[ShownMoment]:
         captions[caption.moment_id].append(caption)
     served = Candidate.objects.filter(query__project=project, query__is_placeholder=False, moment__in=moments)
     counts = dict(served.values_list("moment").annotate(n=Count("pk")).order_by())
-    place = Window(RowNumber(), partition_by="moment", order_by=[F("rank").asc(), F("pk").asc()])
-    best = served.select_related("query").annotate(place=place).filter(place__lte=CANDIDATES_SHOWN)
+    position = Window(RowNumber(), partition_by="moment", order_by=[F("rank").asc(), F("pk").asc()])
+    best = served.select_related("query").annotate(position=position).filter(position__lte=CANDIDATES_SHOWN)
     for candidate in best.order_by("rank", "pk"):
         candidates[candidate.moment_id].append(candidate)
     return [

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from hashlib import sha1, sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -104,6 +105,7 @@ def test_all_files_arrive_with_progress(hub: Hub) -> None:
 def test_what_is_here_is_not_downloaded_again(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = fetch("team/tiny")
     hub.downloads.clear()
+    monkeypatch.setattr("moment_retrieval.hub.disk_usage", lambda folder: SimpleNamespace(free=0))
     assert fetch("team/tiny") == folder
     assert hub.downloads == []
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
@@ -116,6 +118,13 @@ def test_damaged_weights_are_refused_and_fetched_anew(hub: Hub) -> None:
         fetch("team/tiny")
     hub.digest = sha256(WEIGHTS).hexdigest()
     assert (fetch("team/tiny") / "model.safetensors").read_bytes() == WEIGHTS
+
+
+def test_a_model_that_the_disk_has_no_room_for(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("moment_retrieval.hub.disk_usage", lambda folder: SimpleNamespace(free=len(WEIGHTS)))
+    with pytest.raises(MissingModel, match="takes 0.0 GB more, and the disk of .* has 0.0 GB left. Make room"):
+        fetch("team/tiny")
+    assert hub.downloads == []
 
 
 def test_a_name_that_the_hub_does_not_know(hub: Hub) -> None:
