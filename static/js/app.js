@@ -31,4 +31,6 @@ document.addEventListener("htmx:afterRequest", (event) => {
   if (event.detail.successful) document.querySelector(".offline")?.remove();
 });
 // On a phone the row of pages is wider than the screen: it begins where one is.
-document.querySelector("header nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+for (const current of document.querySelectorAll("header nav [aria-current], nav.group [aria-current]")) {
+  current.scrollIntoView({ block: "nearest", inline: "center" });
+}

@@ -55,9 +55,11 @@
     return !code || code === 409 || code === 423 || (code >= 500 && code !== 507);
   }
 
+  // Asked last, answered last: its hx-sync gives up what is under way, so that an older answer never takes the place.
   function refresh() {
-    const target = "#collection";
-    return htmx.ajax("GET", location.pathname + location.search, { target, select: target, swap: "outerHTML" });
+    const source = "#collection";
+    const options = { source, target: source, select: source, swap: "outerHTML" };
+    return htmx.ajax("GET", location.pathname + location.search, options).catch(() => {});
   }
 
   // Rows of the server: those that this page is uploading are shown above.

@@ -31,7 +31,7 @@ def test_on_a_phone_the_row_of_pages_begins_where_one_is(browse: Browse) -> None
     project = acts.project()
     page = browse(factories.lead(project), viewport=PHONE)
     page.goto(reverse("judging:audit", args=[project.uuid]))
-    expect(page.locator("header nav [aria-current]")).to_be_in_viewport(ratio=1)
+    expect(page.locator("nav.group [aria-current]")).to_be_in_viewport(ratio=1)
     assert page.evaluate("window.scrollY") == 0
 
 

@@ -14,7 +14,7 @@ from tests.judging.play import judge_round
 TELLING = re.compile(
     r"\b(rank|round|similarity|escalated|settled|dropped|relevance|consensus|caption|slot)s?\b", re.IGNORECASE
 )
-ALLOWED_PATH = re.compile(r"/(static/[\w./-]+|(judge|previews|pairs)/[0-9a-f-]{36}(\.(gif|mp4)|/([a-z-]+/)?))")
+ALLOWED_PATH = re.compile(r"/(static/[\w./-]+|(judge|previews|pairs)/[0-9a-f-]{36}(\.(gif|jpg|mp4)|/([a-z-]+/)?))")
 
 
 class Received:
