@@ -1,4 +1,4 @@
-"""Forms of a draw of queries: what is asked for, and the yes to what it gives."""
+"""Forms of a draw of queries: its sizes, and the confirmation of what it comes to."""
 
 from typing import Any
 

@@ -36,7 +36,7 @@ def features(request: MemberRequest, project: Project) -> HttpResponse:
 
 @project_page(benchmark_runners)
 def hub(request: MemberRequest, project: Project) -> HttpResponse:
-    """Whether a model can be fetched by its name; asked behind the page, as the answer may take seconds."""
+    """Whether a model can be fetched by its name; a part of the page of its own, as the answer may take seconds."""
     return render(
         request, "models_runner/features/_hub.html", {"why": _hub_answer(int(time.monotonic() / HUB_ANSWER_S))}
     )
@@ -44,7 +44,7 @@ def hub(request: MemberRequest, project: Project) -> HttpResponse:
 
 @lru_cache(maxsize=1)
 def _hub_answer(minute: int) -> str:
-    """Return why the hub cannot be reached, asked once a minute."""
+    """Return why the hub cannot be reached; the hub is requested once a minute."""
     return why_unreachable()
 
 
