@@ -91,7 +91,7 @@ def invitation_create(
 
     Raises:
         NotPossible: the address has an invitation that is open, or its owner a role in the project that this one does
-            not join; or ``qualifies`` is said of another role.
+            not join; or ``qualifies`` is set for another role.
     """
     if qualifies and role != Role.ANNOTATOR:
         raise NotPossible("Only annotators are qualified.")

@@ -95,6 +95,7 @@ def test_a_candidate_is_looked_at_by_pointer_and_by_arrow(browse: Browse) -> Non
     batch.pairs.filter(candidate__rank=2).update(state="dropped", relevance=None, reason="no_consensus")
     page = queue(browse, project)
     look, chart = page.locator("[data-look]"), page.get_by_role("slider")
+    expect(look).to_contain_text("Rank 1 · relevance 3 · similarity 0.978")  # before anything is pointed at
     page.keyboard.press("ArrowRight")
     expect(look).to_contain_text("Rank 1 · relevance 3 · similarity 0.978")
     expect(look.get_by_role("img", name="The moment")).to_be_visible()

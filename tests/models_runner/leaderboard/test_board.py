@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import Moment
+from annotation.models import Moment, Video
 from core.files import ReceivedOnDisk
 from judging.models import Release
 from models_runner.leaderboard.services.participants import leaderboard_change, leaderboard_of
@@ -185,6 +185,26 @@ class TestCase:
         Moment.objects.filter(video__name="alpha").update(preview="x.gif", preview_state="ready")
         assert page(chief, self.page_url(board, board.run)).count("<img loading") == 5  # two judged, three returned
         assert "<img loading" not in page(reader, self.page_url(board, board.run))
+
+    def test_a_miss_plays_the_predicted_span_though_a_moment_overlaps_it(
+        self, board: Board, reader: Client, chief: Client
+    ) -> None:
+        Moment.objects.filter(video__name__in=["alpha", "beta"]).update(preview="x.gif", preview_state="ready")
+        Video.objects.filter(name="beta").update(file="videos/beta.mp4")
+        url = self.page_url(board, board.run, board.other)
+        text = page(chief, url)
+        hits, misses = (re.findall(rf'<li class="{kind}">(.*?)</li>', text, re.DOTALL) for kind in ("found", "miss"))
+        of_beta = [row for row in misses if "beta" in row]
+        assert of_beta
+        assert [row for row in of_beta if not re.search(r'<video [^>]*#t=[\d.]+,[\d.]+"', row) or "<img" in row] == []
+        assert [row for row in hits if "<video" in row or "<img" not in row] == []
+        assert "<video" not in page(reader, url)
+
+    def test_a_query_is_chosen_by_its_words(self, board: Board, chief: Client) -> None:
+        case = board.url("case") + "?split=val"
+        assert "Which query?" in page(chief, case)
+        assert "<h1>Query 10</h1>" in page(chief, f"{case}&words=10")
+        assert "No judged query of this split holds <b>zzz</b>" in page(chief, f"{case}&words=zzz")
 
 
 class TestFiles:
