@@ -46,7 +46,7 @@ class PaddedBatch:
 
 def padded(sequences: Sequences, length: int) -> Masked:
     """Rows with zeros behind them, and the mask."""
-    mask = (torch.arange(length) < sequences.lengths[:, None]).float()
+    mask = (torch.arange(length) < sequences.lengths[:, None]).float().to(sequences.rows.device)
     cells = sequences.rows.new_zeros(len(sequences), length, sequences.rows.shape[1])
     cells[mask.bool()] = sequences.rows
     return cells, mask
@@ -65,7 +65,9 @@ def two_stream_loss(model: TwoStream, batch: PaddedBatch, objective: Objective, 
     losses = objective.span_weight * sum(boundary_loss(start, end, labels.start, labels.end))
     if isinstance(model, Reloclnet):
         losses = losses + contrasts((pictures, words), (visual[1], subtitle[1]), masks, labels, objective)
-    videos, queries = both_hinges(scores, torch.eye(len(labels), dtype=torch.bool), draw, objective.margin)
+    videos, queries = both_hinges(
+        scores, torch.eye(len(labels), dtype=torch.bool, device=scores.device), draw, objective.margin
+    )
     return weighed(losses, labels, objective) + videos + queries
 
 
@@ -108,7 +110,7 @@ def boundaries(model: TwoStream, queries: Any, level: Any, mask: Tensor) -> tupl
 
 def contrasts(queries: Any, mid: Any, masks: Any, labels: Batch, objective: Objective) -> Tensor:
     """ReLoCLNet's, per sample [B]."""
-    clip = torch.arange(mid[0].shape[1])
+    clip = torch.arange(mid[0].shape[1], device=mid[0].device)
     inside = (clip >= labels.start[:, None]) & (clip <= labels.end[:, None])
     frames = sum(
         frame_contrast(torch.einsum("bd,bld->bl", query, rows), inside.float(), (~inside).float() * mask)
@@ -179,7 +181,7 @@ def project(block: blocks.InputProjection, rows: Tensor) -> Tensor:
 
 
 def add_positions(block: blocks.PositionalEncoding, rows: Tensor, kind: int | None = None) -> Tensor:
-    position = torch.arange(rows.shape[1]).unsqueeze(0).repeat(rows.shape[0], 1)
+    position = torch.arange(rows.shape[1], device=rows.device).unsqueeze(0).repeat(rows.shape[0], 1)
     rows = rows + block.place(position)
     if kind is not None and block.kind is not None:
         rows = rows + block.kind(torch.full_like(position, kind))

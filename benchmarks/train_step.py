@@ -150,20 +150,18 @@ def step_of(name: str, variant: str, device: str) -> Callable[[], None]:
     padding = Padding.OFFICIAL if variant in {"published", "official"} else Padding.COMPACT
     precision = Precision("bfloat16" if variant == "bfloat16" else "float32", torch.device(device))
     model: Any = BASELINES[name].build(padding=padding).train().to(device)
-    batch = random_batch(name)
+    batch = random_batch(name).to(device)
     draw = RandomNegatives(torch.Generator().manual_seed(2))
     objective = Objective()
     loss: Callable[[], torch.Tensor]
     if variant == "published":
-        with torch.device(device):
-            whole = padded.PaddedBatch.of(batch, clips=model.config.clips, words=30 if name == "conquer" else None)
+        whole = padded.PaddedBatch.of(batch, clips=model.config.clips, words=30 if name == "conquer" else None)
         if name == "conquer":
             loss = lambda: padded.conquer_step_loss(model, whole, objective)  # noqa: E731
         else:
             loss = lambda: padded.two_stream_loss(model, whole, objective, draw)  # noqa: E731
         del batch
     else:
-        batch = batch.to(device)
         loss = lambda: BASELINES[name].loss(model(batch), batch, objective, draw).total  # noqa: E731
     if variant == "published":
         groups = parameter_groups(model, exempt=[one for one, _ in model.named_parameters() if model.undecayed(one)])
