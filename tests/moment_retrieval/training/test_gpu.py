@@ -1,4 +1,4 @@
-"""What only a GPU shows: whole trainings, 16 bits, going on where one was stopped, a batch that does not fit."""
+"""Train whole models on a GPU: in 16 bits too, going on where one was stopped, and with a batch that does not fit."""
 
 import json
 import os
