@@ -12,7 +12,7 @@ from uuid import uuid4
 from django.core.files.base import ContentFile
 from django.core.files.storage import FileSystemStorage, default_storage
 from django.db import IntegrityError, transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.db.models.functions import Abs
 
 from annotation.corpora.models import preview_path
@@ -36,9 +36,12 @@ def video_cut_previews(*, video_id: int) -> int:
     Safe to repeat: moments that are ready are left alone, and losing a race costs a cut, never a row.
     """
     video = Video.objects.filter(pk=video_id).first()
-    if video is None:
-        return 0
-    waiting = list(video.moments.filter(preview_state=Moment.Preview.MISSING).order_by("start_s", "end_s"))
+    return previews_cut(video=video, moments=video.moments.all()) if video else 0
+
+
+def previews_cut(*, video: Video, moments: QuerySet[Moment]) -> int:
+    """Cut those of these moments of the video that have no preview yet, and return how many."""
+    waiting = list(moments.filter(preview_state=Moment.Preview.MISSING).order_by("start_s", "end_s"))
     if not waiting:
         return 0
     if not video.file:

@@ -14,10 +14,11 @@ from accounts.services.identities import NewAccount, account_create
 from accounts.services.members import member_add, simulated_user
 from annotation.corpora.services.corpora import project_over, row_create, rows_create
 from annotation.demo import Episode, video_path
-from annotation.models import Caption, Corpus, Description, Moment, Subtitle, Video
+from annotation.models import Caption, Corpus, Description, Moment, Query, Subtitle, Video
+from annotation.pools.rules import BATCH_SIZE
 from annotation.pools.services.candidates import candidates_rank
 from annotation.pools.services.poolings import Draw
-from annotation.previews.services import video_cut_previews
+from annotation.previews.services import previews_cut
 from annotation.queries.services import queries_draw
 from annotation.train_sets.services import train_set_start
 from core.audit import audit_record
@@ -29,6 +30,7 @@ from core.sql import only_one
 from judging.demo.simulation import (
     GRADERS,
     SEED,
+    VAL_OF_STORY,
     examples_add,
     lead_of,
     script_of,
@@ -39,12 +41,12 @@ from judging.demo.simulation import (
 )
 from judging.guidelines.selectors import BODY, LEVELS, guideline_in_force
 from judging.guidelines.services import guideline_publish, policy_publish
-from judging.models import GuidelineConfirmation, Release
+from judging.models import Batch, GuidelineConfirmation, Release
 from judging.quality.services import TASK as QUALITY_TASK
 from judging.releases.selectors import finished_queries
 from judging.releases.services import release_build, release_create
 from judging.studies.services import coverage_request, queries_chosen, queries_to_study
-from judging.work.services.batches import batches_open
+from judging.work.services.batches import batch_create, batches_open
 
 PROJECT_NAME = "Demo: six shows"
 JOB = "demo"
@@ -58,7 +60,7 @@ LOGINS = {
 TRAIN_DEPTH = 10  # of the training set; releases hold those of 1, 20 and 40
 STUDIED, STUDY = 2, Draw(seed=SEED, top=30, others=30)  # queries of the coverage study, and what is drawn for each
 QUERIES = {"val": (6, 0.25), "test": (10, 0.5)}  # judged: of the full demo, and the share of a short one's texts
-VIDEO_TASK = "judging.tasks.demo_render"
+VIDEO_TASK, ADVANCE_TASK = "judging.tasks.demo_render", "judging.tasks.demo_advance"
 LastStep = Callable[[Project], bool]
 _last_steps: list[LastStep] = []
 
@@ -94,6 +96,7 @@ def demo_seed(*, videos: int, seed: int) -> Project | None:
     total = videos + STEPS_AFTER_PREVIEWS
     job_start(project=project, kind=JOB, title="Cutting the previews of the demo", total=total)
     audit_record(project=project, actor=None, action="demo.seed", subject=project.uuid, videos=videos, seed=seed)
+    send_on_commit(ADVANCE_TASK)  # the first batch is opened before the others' videos are cut
     for pk in corpus.videos.order_by("index").values_list("pk", flat=True):
         send_on_commit(VIDEO_TASK, pk)
     return project
@@ -160,25 +163,30 @@ def _episode(corpus: Corpus, index: int, episode: Episode) -> None:
 RESEND_AFTER_S = 45
 
 
-@durable("judging.tasks.demo_render", autoretry_for=())
+@durable(VIDEO_TASK, autoretry_for=())
 def demo_render(*, video_id: int) -> None:
     """Store one of the shipped videos and cut its previews; what is done already is left alone."""
     video = Video.objects.select_related("corpus").filter(pk=video_id).first()
     if video is None:
         return
     project = Project.objects.get(dataset__corpus=video.corpus, demo_videos__isnull=False)
-    if not video.file:
-        assert project.demo_seed is not None and project.demo_videos is not None
-        episode = script_of(project.demo_seed, project.demo_videos)[video.index]
-        with transaction.atomic(), video_path(episode).open("rb") as source:
-            row = Video.objects.select_for_update().get(pk=video.pk)
-            if not row.file:
-                row.file.save("video.mp4", File(source), save=True)
-    video_cut_previews(video_id=video_id)
+    previews_cut(video=_video_store(project, video), moments=video.moments.all())
     _progress(project)
 
 
-@durable("judging.tasks.demo_advance", autoretry_for=())
+@transaction.atomic
+def _video_store(project: Project, video: Video) -> Video:
+    """Store the shipped file of the video unless it is there; return the row."""
+    row = Video.objects.select_for_update().get(pk=video.pk)
+    if not row.file:
+        assert project.demo_seed is not None and project.demo_videos is not None
+        episode = script_of(project.demo_seed, project.demo_videos)[video.index]
+        with video_path(episode).open("rb") as source:
+            row.file.save("video.mp4", File(source), save=True)
+    return row
+
+
+@durable(ADVANCE_TASK, autoretry_for=())
 def demo_advance() -> None:
     """Do whatever the demo needs next; called every few seconds, at once harmless and cheap when nothing is due."""
     project = Project.objects.filter(demo_videos__isnull=False).first()
@@ -190,12 +198,27 @@ def demo_advance() -> None:
         job = Job.objects.filter(project=project, kind=JOB, state=Job.State.RUNNING).first()
         if job is None:
             visitors_answer(project)
-        elif not _without_previews(project).exists():
+            return
+        if not Batch.objects.filter(project=project).exists():
+            _first_batch_open(project)
+        if not _without_previews(project).exists():
             _steps(project, job)
         elif (timezone.now() - job.updated_at).total_seconds() > RESEND_AFTER_S:  # messages may have been lost
             Job.objects.filter(pk=job.pk).update(updated_at=timezone.now())
             for pk in _without_previews(project).values_list("pk", flat=True):
                 send_on_commit(VIDEO_TASK, pk)
+
+
+def _first_batch_open(project: Project) -> None:
+    """Let somebody judge within seconds: rank the candidates, and open a batch that the story leaves to visitors once
+    its own moments are cut."""
+    candidates_rank(project_id=project.pk, previews=[Moment.Preview.READY, Moment.Preview.MISSING])
+    queries = project.queries.filter(split=Query.Split.VAL).order_by("number")
+    for query in queries[VAL_OF_STORY : VAL_OF_STORY + 1]:
+        best = Moment.objects.filter(candidates__query=query, candidates__rank__lte=BATCH_SIZE)
+        for video in Video.objects.filter(moments__in=best).distinct():
+            previews_cut(video=_video_store(project, video), moments=video.moments.filter(pk__in=best))
+        batch_create(query=query, number=1)
 
 
 def _without_previews(project: Project) -> QuerySet[Video]:
@@ -209,16 +232,15 @@ def _progress(project: Project) -> None:
         n_left = _without_previews(project).count()
         videos = project.demo_videos or 0
         cutting = f"Cutting the previews of the demo: video {videos - n_left} of {videos}"
-        title = cutting if n_left else "Embedding captions and queries"
+        title = cutting if n_left else "The previews are cut"
         job_set(job=job, n_done=videos - n_left, title=title)
         if not n_left:
-            send_on_commit("judging.tasks.demo_advance")
+            send_on_commit(ADVANCE_TASK)
 
 
 def _steps(project: Project, job: Job) -> None:
     """Take the steps that are left, in order; where one has to wait, the next call goes on with it."""
     videos = project.demo_videos or 0
-    candidates_rank(project_id=project.pk)
     job_set(job=job, n_done=videos + 1, title="Simulated annotators sit the exam")
     examples_add(project)
     training_play(project)

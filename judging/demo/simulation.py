@@ -215,6 +215,9 @@ def lead_of(project: Project) -> User:
     return leads.order_by("pk")[:1].get()  # a visitor may have made others
 
 
+VAL_OF_STORY = 4  # queries of validation whose batches the story begins; those behind them are left to visitors
+
+
 def story_play(project: Project) -> None:
     """Give the fresh demo one of everything: finished, waiting for the lead (one after its escalation), escalated,
     begun, and new batches. Batches already begun are left alone, so a repeat after a crash goes on where it stopped."""

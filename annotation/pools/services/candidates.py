@@ -90,9 +90,9 @@ def _vectors_of(texts: Iterable[str], measure: Measure) -> dict[bytes, Vectors]:
     return vectors
 
 
-def pool_of(*, project: Project, preview: str = Moment.Preview.READY) -> Pool:
-    """The moments of the project's corpus that have a caption and a preview in this state, by id."""
-    captions = captions_serving(project.dataset.corpus_id).filter(moment__preview_state=preview)
+def pool_of(*, project: Project, previews: Sequence[str] = (Moment.Preview.READY,)) -> Pool:
+    """The moments of the project's corpus that have a caption and a preview in one of these states, by id."""
+    captions = captions_serving(project.dataset.corpus_id).filter(moment__preview_state__in=previews)
     rows = list(captions.order_by("moment_id", "id").values_list("moment_id", "id", "text"))
     moments = np.array([moment_id for moment_id, *_ in rows], dtype=np.int64)
     ids, first = np.unique(moments, return_index=True)
@@ -100,18 +100,25 @@ def pool_of(*, project: Project, preview: str = Moment.Preview.READY) -> Pool:
 
 
 def candidates_rank(
-    *, project_id: int, on_progress: OnProgress | None = None, on_ranked: OnProgress | None = None
+    *,
+    project_id: int,
+    previews: Sequence[str] | None = None,
+    on_progress: OnProgress | None = None,
+    on_ranked: OnProgress | None = None,
 ) -> int:
     """Rank the pool for every judged query of the project that has no candidates; return how many these are.
 
     Moments without a preview take part only where the corpus has no video at all: its pools can be studied, and nothing
-    of them can be opened. ``on_progress`` gets embedded texts, ``on_ranked`` ranked queries. Raises
-    SimilarityMissing where the project's similarity is not here; no other takes its place.
+    of them can be opened. ``previews`` says instead by its states whose moments do. ``on_progress`` gets embedded
+    texts, ``on_ranked`` ranked queries. Raises SimilarityMissing where the project's similarity is not here; no other
+    takes its place.
     """
     project = Project.objects.get(pk=project_id)
     queries = list(_queries_without_candidates(project).order_by("id"))
-    preview = Moment.Preview.READY if corpus_is_seen(project.dataset.corpus_id) else Moment.Preview.MISSING
-    pool = pool_of(project=project, preview=preview)
+    if previews is None:
+        is_seen = corpus_is_seen(project.dataset.corpus_id)
+        previews = [Moment.Preview.READY if is_seen else Moment.Preview.MISSING]
+    pool = pool_of(project=project, previews=previews)
     if not queries or not pool.captions:
         return 0
     similarity = registry.similarity(similarity_of(project), embed=partial(vectors_of, on_progress=on_progress))

@@ -11,7 +11,9 @@ from core.exceptions import NotPossible
 from core.models import Job
 from judging.demo import services
 from judging.demo.services import demo_advance, demo_render, demo_seed
-from judging.models import Judgment
+from judging.demo.simulation import VAL_OF_STORY
+from judging.models import Batch, Judgment
+from judging.work.services.assignments import assignment_take
 from tests.conftest import Messages
 from tests.factories import ProjectFactory
 from tests.judging.demo_site import SEED, everything, seeded
@@ -55,6 +57,21 @@ class TestSeed:
         with pytest.raises(NotPossible, match="2 videos .* seed 5 .* --seed 5 --videos 2"):
             demo_seed(videos=2, seed=5)
         assert not Project.objects.exists()
+
+
+def test_somebody_judges_before_most_videos_are_cut() -> None:
+    """One batch is open, of a query that the simulated annotators leave alone; only its own moments are cut."""
+    project = seeded(20)
+    for _ in range(2):
+        demo_advance()
+    batch = Batch.objects.get()
+    states = Counter(Moment.objects.values_list("preview_state", flat=True))
+    assert states == {"ready": 20, "missing": Moment.objects.count() - 20}
+    assert Video.objects.filter(file="").exists()
+    assignment = assignment_take(project=project, annotator=User.objects.get(username="annotator"))
+    assert assignment and assignment.batch == batch and len(assignment.pair_ids) == 20
+    story_begin = project.queries.filter(split="val").order_by("number")[:VAL_OF_STORY]
+    assert batch.query.split == "val" and batch.query not in story_begin
 
 
 class TestVideo:
