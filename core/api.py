@@ -194,7 +194,7 @@ class Nothing(serializers.Serializer[Any]):
     """No field at all."""
 
 
-class JobGiven(serializers.ModelSerializer[Job]):
+class JobOutput(serializers.ModelSerializer[Job]):
     """Work that a worker does for a project; one that waits goes on by itself, and ``error`` says what for."""
 
     class Meta:

@@ -20,7 +20,7 @@ from core.models import Job
 PROVIDERS = [Caption.Provider.RULES.value, Caption.Provider.OPENAI.value]
 
 
-class RewritingGiven(serializers.ModelSerializer[Rewriting]):
+class RewritingOutput(serializers.ModelSerializer[Rewriting]):
     """An order to rewrite a corpus; ``error`` says why it failed, or what it waits for until ``next_try_at``."""
 
     state = serializers.SerializerMethodField()
@@ -36,7 +36,7 @@ class RewritingGiven(serializers.ModelSerializer[Rewriting]):
         return Job.State.FAILED if rewriting.error else Job.State.DONE
 
 
-class CaptionsGiven(serializers.Serializer[Any]):
+class CaptionsOutput(serializers.Serializer[Any]):
     """Counts of the corpus's descriptions and of the captions made of them."""
 
     descriptions = serializers.IntegerField()
@@ -47,10 +47,10 @@ class CaptionsGiven(serializers.Serializer[Any]):
     accepted_by_people = serializers.IntegerField()
     edited = serializers.IntegerField()
     rejected = serializers.IntegerField()
-    rewriting = RewritingGiven(allow_null=True, help_text="The newest; null where nobody has asked for one.")
+    rewriting = RewritingOutput(allow_null=True, help_text="The newest; null where nobody has asked for one.")
 
 
-class RewritingTaken(serializers.Serializer[Any]):
+class RewritingInput(serializers.Serializer[Any]):
     provider = ChoiceOfField(PROVIDERS, help_text="Rules of this site, or the chat API that it is set up with.")
 
 
@@ -58,12 +58,12 @@ def captions_of(project: Project) -> dict[str, Any]:
     """Return the counts of the project's corpus, and its newest rewriting."""
     report = captions_report(project.dataset.corpus_id)
     newest = Rewriting.objects.filter(corpus=project.dataset.corpus_id).order_by("-pk").first()
-    data: dict[str, Any] = CaptionsGiven({**asdict(report), "unwritten": report.left, "rewriting": newest}).data
+    data: dict[str, Any] = CaptionsOutput({**asdict(report), "unwritten": report.left, "rewriting": newest}).data
     return data
 
 
 class Captions(ApiView):
-    @extend_schema(operation_id="captions", responses={200: CaptionsGiven, 403: Problem})
+    @extend_schema(operation_id="captions", responses={200: CaptionsOutput, 403: Problem})
     def get(self, request: Request, project_uuid: UUID) -> Response:
         """How far the captions of the corpus are."""
         return Response(captions_of(grant_by(request, project_uuid, STAFF).project))
@@ -72,12 +72,12 @@ class Captions(ApiView):
 class Rewrite(ApiView):
     @extend_schema(
         operation_id="captions_rewrite",
-        request=RewritingTaken,
-        responses={202: CaptionsGiven, **dict.fromkeys((403, 409, 422), Problem)},
+        request=RewritingInput,
+        responses={202: CaptionsOutput, **dict.fromkeys((403, 409, 422), Problem)},
     )
     def post(self, request: Request, project_uuid: UUID) -> Response:
         """Have a worker rewrite what is left: ask for the captions until the rewriting's state says done."""
         project = grant_by(request, project_uuid, STAFF).project
-        provider = body_of(request, RewritingTaken)["provider"]
+        provider = body_of(request, RewritingInput)["provider"]
         rewriting_start(corpus=project.dataset.corpus, provider=provider, actor=person_of(request), project=project)
         return Response(captions_of(project), status=202)

@@ -36,12 +36,12 @@ from core.api import (
 from core.uploads import first_warnings, report_download
 
 
-class NamedGiven(serializers.Serializer[Any]):
+class ProjectNameOutput(serializers.Serializer[Any]):
     uuid = serializers.UUIDField()
     name = serializers.CharField()
 
 
-class CorpusGiven(serializers.Serializer[Any]):
+class CorpusOutput(serializers.Serializer[Any]):
     """A corpus with what it holds, and your projects over it."""
 
     uuid = serializers.UUIDField(source="corpus.uuid")
@@ -50,10 +50,10 @@ class CorpusGiven(serializers.Serializer[Any]):
     moments = serializers.IntegerField()
     descriptions = serializers.IntegerField()
     subtitles = serializers.IntegerField()
-    projects = NamedGiven(many=True)
+    projects = ProjectNameOutput(many=True)
 
 
-class ImportGiven(serializers.ModelSerializer[CorpusImport]):
+class ImportOutput(serializers.ModelSerializer[CorpusImport]):
     """A file on its way: ``counts`` are of what its check found, and ``report`` lists the lines worth a look."""
 
     corpus = serializers.CharField(source="corpus_name")
@@ -76,7 +76,7 @@ class ImportGiven(serializers.ModelSerializer[CorpusImport]):
         return first_warnings(row)
 
 
-class ImportTaken(serializers.Serializer[Any]):
+class ImportInput(serializers.Serializer[Any]):
     """A form with a file of annotations."""
 
     file = serializers.FileField(help_text="Plain, .gz, or alone in a .zip.")
@@ -91,7 +91,7 @@ class Confirmation(serializers.Serializer[Any]):
     skip_bad = YesNoField(required=False, help_text="Import the rest of a file that has bad lines.")
 
 
-class VideoUploadGiven(serializers.ModelSerializer[VideoUpload]):
+class VideoUploadOutput(serializers.ModelSerializer[VideoUpload]):
     """A video on its way, and for a day after that what became of it: ``offset`` of ``size`` bytes are here."""
 
     video = serializers.UUIDField(source="video.uuid", default=None, allow_null=True)
@@ -102,37 +102,37 @@ class VideoUploadGiven(serializers.ModelSerializer[VideoUpload]):
 
 
 class Corpora(ApiView):
-    @extend_schema(operation_id="corpora", responses={200: CorpusGiven(many=True), 403: Problem})
+    @extend_schema(operation_id="corpora", responses={200: CorpusOutput(many=True), 403: Problem})
     def get(self, request: Request) -> Response:
         """The corpora of your projects and imports, with what they hold."""
         grant_staff(person_of(request))
-        return Response(CorpusGiven(corpora_of(person_of(request)), many=True).data)
+        return Response(CorpusOutput(corpora_of(person_of(request)), many=True).data)
 
 
 class Imports(FileView):
     limit, instead = "IMPORT_MAX_MB", "import it with manage.py import_corpus"
     pagination_class = Pages
 
-    @extend_schema(operation_id="corpus_imports", responses={200: ImportGiven(many=True), 403: Problem})
+    @extend_schema(operation_id="corpus_imports", responses={200: ImportOutput(many=True), 403: Problem})
     def get(self, request: Request) -> Response:
         """Your imports, newest first."""
         grant_staff(person_of(request))
-        return paged(request, self, person_of(request).corpus_imports.all(), ImportGiven)
+        return paged(request, self, person_of(request).corpus_imports.all(), ImportOutput)
 
     @extend_schema(
         operation_id="corpus_import_upload",
-        request={"multipart/form-data": ImportTaken},
-        responses={201: ImportGiven, **dict.fromkeys((400, 403, 409, 413, 415, 422), Problem)},
+        request={"multipart/form-data": ImportInput},
+        responses={201: ImportOutput, **dict.fromkeys((400, 403, 409, 413, 415, 422), Problem)},
     )
     def post(self, request: Request) -> Response:
         """Send a file of annotations. A worker checks it: ask until its state says checked, then confirm it."""
         grant_staff(person_of(request))
         values = form_values(ImportForm(form_data_of(request, ImportForm), request.FILES))
         row = imports.corpus_import_create(actor=person_of(request), **values)
-        return Response(ImportGiven(row, context={"request": request}).data, status=201)
+        return Response(ImportOutput(row, context={"request": request}).data, status=201)
 
 
-CHANGED: dict[int, Any] = {200: ImportGiven, **dict.fromkeys((403, 404, 409, 422), Problem)}
+CHANGED: dict[int, Any] = {200: ImportOutput, **dict.fromkeys((403, 404, 409, 422), Problem)}
 
 
 def own_import(request: Request, import_uuid: UUID) -> CorpusImport:
@@ -142,10 +142,10 @@ def own_import(request: Request, import_uuid: UUID) -> CorpusImport:
 
 
 class OneImport(ApiView):
-    @extend_schema(operation_id="corpus_import", responses={200: ImportGiven, 403: Problem, 404: Problem})
+    @extend_schema(operation_id="corpus_import", responses={200: ImportOutput, 403: Problem, 404: Problem})
     def get(self, request: Request, import_uuid: UUID) -> Response:
         """How far one file is, and what its check found."""
-        return Response(ImportGiven(own_import(request, import_uuid), context={"request": request}).data)
+        return Response(ImportOutput(own_import(request, import_uuid), context={"request": request}).data)
 
 
 class ConfirmImport(ApiView):
@@ -156,7 +156,7 @@ class ConfirmImport(ApiView):
         skip_bad = body_of(request, Confirmation).get("skip_bad", False)
         imports.IMPORTS.confirm(row, actor=person_of(request), skip_bad=skip_bad)
         row.refresh_from_db()
-        return Response(ImportGiven(row, context={"request": request}).data)
+        return Response(ImportOutput(row, context={"request": request}).data)
 
 
 class DiscardImport(ApiView):
@@ -167,7 +167,7 @@ class DiscardImport(ApiView):
         body_of(request, Nothing)
         imports.IMPORTS.discard(row, actor=person_of(request))
         row.refresh_from_db()
-        return Response(ImportGiven(row, context={"request": request}).data)
+        return Response(ImportOutput(row, context={"request": request}).data)
 
 
 class ImportReport(ApiView):
@@ -198,11 +198,11 @@ header = partial(OpenApiParameter, location=OpenApiParameter.HEADER)
 class VideoUploads(TusView):
     pagination_class = Pages
 
-    @extend_schema(operation_id="video_uploads", responses={200: VideoUploadGiven(many=True), 403: Problem})
+    @extend_schema(operation_id="video_uploads", responses={200: VideoUploadOutput(many=True), 403: Problem})
     def get(self, request: Request, project_uuid: UUID) -> Response:
         """Videos on their way into the corpus, and those that arrived or failed within a day, newest first."""
         corpus = grant_by(request, project_uuid, STAFF).project.dataset.corpus
-        return paged(request, self, corpus.video_uploads.select_related("video"), VideoUploadGiven)
+        return paged(request, self, corpus.video_uploads.select_related("video"), VideoUploadOutput)
 
     @extend_schema(
         operation_id="video_upload_begin",
@@ -211,21 +211,21 @@ class VideoUploads(TusView):
             header("Upload-Length", int, required=True, description="Bytes of the whole file."),
             header("Upload-Metadata", str, required=True, description="``filename`` and its value in base64."),
         ],
-        responses={201: VideoUploadGiven, **dict.fromkeys((400, 403, 409, 412, 413), Problem)},
+        responses={201: VideoUploadOutput, **dict.fromkeys((400, 403, 409, 412, 413), Problem)},
     )
     def post(self, request: Request, project_uuid: UUID) -> Response:
         """Begin the upload of one video by tus 1.0.0; the header Location says where its pieces go."""
         project = grant_by(request, project_uuid, STAFF).project
         row = tus.upload_begin(request._request, project, person_of(request))
         location = reverse("api:video-upload", [row.uuid], request=request)
-        return Response(VideoUploadGiven(row).data, status=201, headers={"Location": location, **tus.state_of(row)})
+        return Response(VideoUploadOutput(row).data, status=201, headers={"Location": location, **tus.state_of(row)})
 
 
 class OneVideoUpload(TusView):
-    @extend_schema(operation_id="video_upload", responses={200: VideoUploadGiven, 403: Problem, 404: Problem})
+    @extend_schema(operation_id="video_upload", responses={200: VideoUploadOutput, 403: Problem, 404: Problem})
     def get(self, request: Request, upload_uuid: UUID) -> Response:
         """How far one upload is, and the video that it became; HEAD says in headers where it goes on."""
-        return Response(VideoUploadGiven(self._granted(request, upload_uuid)).data)
+        return Response(VideoUploadOutput(self._granted(request, upload_uuid)).data)
 
     def head(self, request: Request, upload_uuid: UUID) -> Response:
         return Response(headers=tus.state_to_go_on(request._request, self._granted(request, upload_uuid)))

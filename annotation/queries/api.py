@@ -33,14 +33,14 @@ class SizeField(serializers.Field[Size, Any, Any, Any]):
             raise serializers.ValidationError(str(error)) from error
 
 
-class DrawTaken(serializers.Serializer[Any]):
+class DrawInput(serializers.Serializer[Any]):
     val = SizeField(help_text=f"Validation: {SIZE[0].lower()}{SIZE[1:]}")
     test = SizeField(help_text="Test: the same. All others train.")
     seed = CountField(max_value=LARGEST_SEED, help_text="The same seed and captions give the same queries.")
     again = YesNoField(required=False, help_text="Discard the queries there are, on which nothing may depend.")
 
 
-class DrawGiven(serializers.Serializer[Any]):
+class DrawOutput(serializers.Serializer[Any]):
     """Queries of each split, and captions that become none."""
 
     val = serializers.IntegerField()
@@ -58,7 +58,7 @@ class Draw(ApiView):
             OpenApiParameter("test", str, required=True, description="The same."),
             OpenApiParameter("seed", OpenApiTypes.INT, required=True),
         ],
-        responses={200: DrawGiven, **dict.fromkeys((403, 409, 422), Problem)},
+        responses={200: DrawOutput, **dict.fromkeys((403, 409, 422), Problem)},
     )
     def get(self, request: Request, project_uuid: UUID) -> Response:
         """Show what a draw would give now; nothing is drawn."""
@@ -68,17 +68,17 @@ class Draw(ApiView):
             raise Invalid(f"There is no parameter {min(unknown)[:40]!r} here.")
         form = DrawForm(query)
         seed = form_values(form)["seed"]
-        return Response(DrawGiven(draft_of(project.dataset.corpus_id, form.sizes(), seed).counts).data)
+        return Response(DrawOutput(draft_of(project.dataset.corpus_id, form.sizes(), seed).counts).data)
 
     @extend_schema(
         operation_id="queries_draw",
-        request=DrawTaken,
-        responses={201: DrawGiven, **dict.fromkeys((403, 409, 422), Problem)},
+        request=DrawInput,
+        responses={201: DrawOutput, **dict.fromkeys((403, 409, 422), Problem)},
     )
     def post(self, request: Request, project_uuid: UUID) -> Response:
         """Draw the project's queries from the captions of its corpus."""
         project = grant_by(request, project_uuid, STAFF).project
-        body = body_of(request, DrawTaken)
+        body = body_of(request, DrawInput)
         sizes = {split: body.pop(split) for split in ("val", "test")}
         counts = queries_draw(project=project, sizes=sizes, actor=person_of(request), **body)
-        return Response(DrawGiven(counts).data, status=201)
+        return Response(DrawOutput(counts).data, status=201)

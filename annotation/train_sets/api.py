@@ -23,7 +23,7 @@ from core.files import file_answer
 QUERIES = {"type": "array", "items": {"type": "object"}, "description": "docs/data-formats.md lists its fields."}
 
 
-class TrainFileGiven(serializers.Serializer[Any]):
+class TrainFileOutput(serializers.Serializer[Any]):
     """A file, at an address that opens with the same token."""
 
     url = serializers.URLField()
@@ -31,7 +31,7 @@ class TrainFileGiven(serializers.Serializer[Any]):
     sha256 = serializers.CharField()
 
 
-class TrainSetGiven(serializers.ModelSerializer[TrainSet]):
+class TrainSetOutput(serializers.ModelSerializer[TrainSet]):
     """``done`` and ``total`` count what ``step`` is at; the files are null until the set is done."""
 
     similarity = serializers.CharField(source="measure.name", default=None, allow_null=True)
@@ -46,11 +46,11 @@ class TrainSetGiven(serializers.ModelSerializer[TrainSet]):
         ]
         extra_kwargs = {"remark": {"source": "warning"}}
 
-    @extend_schema_field(TrainFileGiven(allow_null=True))
+    @extend_schema_field(TrainFileOutput(allow_null=True))
     def get_json(self, row: TrainSet) -> dict[str, Any] | None:
         return self._file(row, "json")
 
-    @extend_schema_field(TrainFileGiven(allow_null=True))
+    @extend_schema_field(TrainFileOutput(allow_null=True))
     def get_parquet(self, row: TrainSet) -> dict[str, Any] | None:
         return self._file(row, "parquet")
 
@@ -61,37 +61,37 @@ class TrainSetGiven(serializers.ModelSerializer[TrainSet]):
         return {"url": url, "bytes": getattr(row, f"{form}_bytes"), "sha256": getattr(row, f"{form}_sha256")}
 
 
-class TrainSetTaken(serializers.Serializer[Any]):
+class TrainSetInput(serializers.Serializer[Any]):
     depth = CountField(help_text="So many of the most similar moments for each training query.")
 
 
 class TrainSets(ApiView):
     pagination_class = Pages
 
-    @extend_schema(operation_id="train_sets", responses={200: TrainSetGiven(many=True), 403: REFUSED})
+    @extend_schema(operation_id="train_sets", responses={200: TrainSetOutput(many=True), 403: REFUSED})
     def get(self, request: Request, project_uuid: UUID) -> Response:
         """Pseudo training sets of the project, newest first, and how far those at work are."""
         project = grant_by(request, project_uuid, STAFF).project
-        return paged(request, self, project.train_sets.all(), TrainSetGiven)
+        return paged(request, self, project.train_sets.all(), TrainSetOutput)
 
     @extend_schema(
         operation_id="train_set_start",
-        request=TrainSetTaken,
-        responses={201: TrainSetGiven, **dict.fromkeys((403, 409, 422), REFUSED)},
+        request=TrainSetInput,
+        responses={201: TrainSetOutput, **dict.fromkeys((403, 409, 422), REFUSED)},
     )
     def post(self, request: Request, project_uuid: UUID) -> Response:
         """Have a worker write a training set: ask until its state says done. One that is being written stays."""
         project = grant_by(request, project_uuid, STAFF).project
-        depth = body_of(request, TrainSetTaken)["depth"]
+        depth = body_of(request, TrainSetInput)["depth"]
         row = train_set_start(project=project, depth=depth, actor=person_of(request))
-        return Response(TrainSetGiven(row, context={"request": request}).data, status=201)
+        return Response(TrainSetOutput(row, context={"request": request}).data, status=201)
 
 
 class OneTrainSet(ApiView):
-    @extend_schema(operation_id="train_set", responses={200: TrainSetGiven, 403: REFUSED, 404: REFUSED})
+    @extend_schema(operation_id="train_set", responses={200: TrainSetOutput, 403: REFUSED, 404: REFUSED})
     def get(self, request: Request, set_uuid: UUID) -> Response:
         """One training set, and how far it is."""
-        return Response(TrainSetGiven(self._granted(request, set_uuid), context={"request": request}).data)
+        return Response(TrainSetOutput(self._granted(request, set_uuid), context={"request": request}).data)
 
     @extend_schema(operation_id="train_set_discard", responses={204: None, **dict.fromkeys((403, 404, 409), REFUSED)})
     def delete(self, request: Request, set_uuid: UUID) -> Response:

@@ -18,7 +18,7 @@ from judging.guidelines.services import policy_publish
 from judging.models import Policy
 
 
-class PolicyGiven(serializers.ModelSerializer[Policy]):
+class PolicyOutput(serializers.ModelSerializer[Policy]):
     """Every value that is in force."""
 
     class Meta:
@@ -26,7 +26,7 @@ class PolicyGiven(serializers.ModelSerializer[Policy]):
         fields = ["version", *POLICY_VALUES]
 
 
-class PolicyTaken(serializers.ModelSerializer[Policy]):
+class PolicyInput(serializers.ModelSerializer[Policy]):
     """Values to change; what is left out stays."""
 
     version = serializers.IntegerField(help_text="The version that you looked at.")
@@ -38,26 +38,26 @@ class PolicyTaken(serializers.ModelSerializer[Policy]):
 
 
 class ProjectPolicy(ApiView):
-    @extend_schema(operation_id="policy", responses={200: PolicyGiven, 403: Problem, 409: Problem})
+    @extend_schema(operation_id="policy", responses={200: PolicyOutput, 403: Problem, 409: Problem})
     def get(self, request: Request, project_uuid: UUID) -> Response:
         """The policy in force."""
         project = grant_by(request, project_uuid, STAFF).project
         if not project.policies.exists():
             raise NotPossible("This project has no policy yet.")
-        return Response(PolicyGiven(policy_in_force(project.pk)).data)
+        return Response(PolicyOutput(policy_in_force(project.pk)).data)
 
     @extend_schema(
         operation_id="policy_publish",
-        request=PolicyTaken,
-        responses={200: PolicyGiven, **dict.fromkeys((403, 409, 422), Problem)},
+        request=PolicyInput,
+        responses={200: PolicyOutput, **dict.fromkeys((403, 409, 422), Problem)},
     )
     def post(self, request: Request, project_uuid: UUID) -> Response:
         """Put a new version in force; judgments keep the one they were given under. Where nothing differs, none."""
         project = grant_by(request, project_uuid, LEAD).project
         in_force = policy_in_force(project.pk)
         current = {name: getattr(in_force, name) for name in POLICY_VALUES}
-        form = PolicyForm(current | body_of(request, PolicyTaken), instance=Policy(project=project))
+        form = PolicyForm(current | body_of(request, PolicyInput), instance=Policy(project=project))
         values = form_values(form)
         seen_version = values.pop("version")
         policy = policy_publish(project=project, actor=person_of(request), seen_version=seen_version, **values)
-        return Response(PolicyGiven(policy).data)
+        return Response(PolicyOutput(policy).data)

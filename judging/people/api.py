@@ -28,7 +28,7 @@ from judging.people.forms import InviteForm
 from judging.people.services import invitation_create, invitation_renew, invitation_revoke
 
 
-class InvitationGiven(serializers.ModelSerializer[Invitation]):
+class InvitationOutput(serializers.ModelSerializer[Invitation]):
     """An invitation that nobody has used; ``mail`` is empty where its link is passed on by hand."""
 
     email = serializers.CharField(source="identity.email", default="")
@@ -39,20 +39,20 @@ class InvitationGiven(serializers.ModelSerializer[Invitation]):
         fields = ["uuid", "role", "qualifies", "email", "name", "mail", "created_at", "expires_at"]
 
 
-class InvitationLinkGiven(InvitationGiven):
+class InvitationLinkOutput(InvitationOutput):
     """The link is shown this once; it is empty where it goes by e-mail."""
 
     link = serializers.SerializerMethodField()
 
-    class Meta(InvitationGiven.Meta):
-        fields = [*InvitationGiven.Meta.fields, "link"]
+    class Meta(InvitationOutput.Meta):
+        fields = [*InvitationOutput.Meta.fields, "link"]
 
     def get_link(self, invitation: Invitation) -> str:
         path = self.context["path"]
         return str(self.context["request"].build_absolute_uri(path)) if path else ""
 
 
-class InvitationTaken(serializers.Serializer[Any]):
+class InvitationInput(serializers.Serializer[Any]):
     role = ChoiceOfField(Membership.Role.choices, required=False, help_text="annotator if it is left out.")
     qualifies = YesNoField(required=False, help_text="The annotator judges without training and exam, by your word.")
     email = WordsField(required=False, help_text="Sends the link there; left out, the answer holds it.")
@@ -60,34 +60,34 @@ class InvitationTaken(serializers.Serializer[Any]):
     days = CountField(required=False, help_text="How long the link opens the project: 1 to 365, else 14.")
 
 
-class RenewalTaken(serializers.Serializer[Any]):
+class RenewalInput(serializers.Serializer[Any]):
     mail = YesNoField(required=False, help_text="Send the new link by e-mail.")
 
 
 def link_given(request: Request, invitation: Invitation, path: str, *, status: int) -> Response:
     context = {"request": request, "path": path}
-    return Response(InvitationLinkGiven(invitation, context=context).data, status=status)
+    return Response(InvitationLinkOutput(invitation, context=context).data, status=status)
 
 
 class Invitations(ApiView):
     pagination_class = Pages
 
-    @extend_schema(operation_id="invitations", responses={200: InvitationGiven(many=True), 403: Problem})
+    @extend_schema(operation_id="invitations", responses={200: InvitationOutput(many=True), 403: Problem})
     def get(self, request: Request, project_uuid: UUID) -> Response:
         """Invitations that nobody has used or revoked, newest first, expired ones too."""
         project = grant_by(request, project_uuid, LEAD).project
         unused = project.invitations.filter(accepted_at=None, revoked_at=None).select_related("identity")
-        return paged(request, self, unused, InvitationGiven)
+        return paged(request, self, unused, InvitationOutput)
 
     @extend_schema(
         operation_id="invitation_create",
-        request=InvitationTaken,
-        responses={201: InvitationLinkGiven, **dict.fromkeys((403, 409, 422), Problem)},
+        request=InvitationInput,
+        responses={201: InvitationLinkOutput, **dict.fromkeys((403, 409, 422), Problem)},
     )
     def post(self, request: Request, project_uuid: UUID) -> Response:
         """Invite one person. The link is in the answer, this once, unless it goes by e-mail."""
         project = grant_by(request, project_uuid, LEAD).project
-        body = body_of(request, InvitationTaken)
+        body = body_of(request, InvitationInput)
         qualifies = body.pop("qualifies", False)
         values = form_values(InviteForm({"role": Membership.Role.ANNOTATOR, "days": 14, **body}))
         invitation, path = invitation_create(project=project, actor=person_of(request), qualifies=qualifies, **values)
@@ -105,13 +105,13 @@ class OneInvitation(ApiView):
 class RenewInvitation(ApiView):
     @extend_schema(
         operation_id="invitation_renew",
-        request=RenewalTaken,
-        responses={200: InvitationLinkGiven, **dict.fromkeys((403, 404, 409, 422), Problem)},
+        request=RenewalInput,
+        responses={200: InvitationLinkOutput, **dict.fromkeys((403, 404, 409, 422), Problem)},
     )
     def post(self, request: Request, invitation_uuid: UUID) -> Response:
         """Make a new link with a new term; the one before it opens nothing."""
         invitation = invitation_granted(request, invitation_uuid)
-        mail = body_of(request, RenewalTaken).get("mail", False)
+        mail = body_of(request, RenewalInput).get("mail", False)
         path = invitation_renew(invitation=invitation, actor=person_of(request), mail=mail)
         invitation.refresh_from_db()
         return link_given(request, invitation, path, status=200)

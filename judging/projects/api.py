@@ -18,7 +18,7 @@ from annotation.queries.selectors import split_counts
 from core.api import (
     ApiView,
     Invalid,
-    JobGiven,
+    JobOutput,
     KeyField,
     Pages,
     Problem,
@@ -36,7 +36,7 @@ from judging.projects.forms import CollectionForm, ProjectForm, SimilarityForm
 from judging.projects.services import collection_create, project_create
 
 
-class ProjectGiven(serializers.ModelSerializer[Membership]):
+class ProjectOutput(serializers.ModelSerializer[Membership]):
     uuid = serializers.UUIDField(source="project.uuid")
     name = serializers.CharField(source="project.name")
     role = serializers.ChoiceField(Membership.Role.choices, source="first_role")
@@ -47,7 +47,7 @@ class ProjectGiven(serializers.ModelSerializer[Membership]):
         fields = ["uuid", "name", "role", "roles", "number"]
 
 
-class StepGiven(serializers.Serializer[Any]):
+class StepOutput(serializers.Serializer[Any]):
     """A step from videos to a trained baseline; the state ``now`` is that of the first that is not done."""
 
     name = serializers.CharField(source="step.label")
@@ -69,28 +69,28 @@ class PreviewsOfProject(serializers.Serializer[Any]):
     failed = serializers.IntegerField(help_text="Could not be cut.")
 
 
-class SplitsGiven(serializers.Serializer[Any]):
+class SplitsOutput(serializers.Serializer[Any]):
     train = serializers.IntegerField()
     val = serializers.IntegerField()
     test = serializers.IntegerField()
 
 
-class ProjectStateGiven(serializers.ModelSerializer[Project]):
+class ProjectStateOutput(serializers.ModelSerializer[Project]):
     """A project with what its first page shows; the operation ``progress`` counts its batches and pairs."""
 
     corpus = CorpusOfProject(source="dataset.corpus")
     similarity = serializers.CharField(source="dataset.similarity", help_text="Empty: the default of the site.")
     previews = PreviewsOfProject(source="preview_counts")
-    queries = SplitsGiven(source="split_counts", help_text="How many there are of each split.")
-    steps = StepGiven(many=True, help_text="None once all are done.")
-    jobs = JobGiven(many=True, source="jobs_at_work", help_text="Those that are at work or wait.")
+    queries = SplitsOutput(source="split_counts", help_text="How many there are of each split.")
+    steps = StepOutput(many=True, help_text="None once all are done.")
+    jobs = JobOutput(many=True, source="jobs_at_work", help_text="Those that are at work or wait.")
 
     class Meta:
         model = Project
         fields = ["uuid", "name", "corpus", "similarity", "previews", "queries", "steps", "jobs"]
 
 
-class ProjectTaken(serializers.Serializer[Any]):
+class ProjectInput(serializers.Serializer[Any]):
     """A name alone begins a corpus of its own; with a corpus the project is over that."""
 
     name = WordsField(max_length=LONGEST_NAME)
@@ -99,7 +99,7 @@ class ProjectTaken(serializers.Serializer[Any]):
     with_queries = YesNoField(required=False, help_text="Take the queries of that project along.")
 
 
-class RankingTaken(serializers.Serializer[Any]):
+class RankingInput(serializers.Serializer[Any]):
     similarity = WordsField(
         required=False, allow_blank=True, help_text="Ranks from now on; empty: the default of the site."
     )
@@ -113,27 +113,27 @@ def state_given(project: Project) -> dict[str, Any]:
     project.preview_counts = previews  # type: ignore[attr-defined]
     project.split_counts = split_counts(project)  # type: ignore[attr-defined]
     project.jobs_at_work = project.jobs.filter(state__in=Job.AT_WORK).order_by("pk")  # type: ignore[attr-defined]
-    data: dict[str, Any] = ProjectStateGiven(project).data
+    data: dict[str, Any] = ProjectStateOutput(project).data
     return data
 
 
 class Projects(ApiView):
-    @extend_schema(operation_id="projects", tags=["For annotators"], responses=ProjectGiven(many=True))
+    @extend_schema(operation_id="projects", tags=["For annotators"], responses=ProjectOutput(many=True))
     def get(self, request: Request) -> Response:
         """The projects you take part in, and in which roles."""
         mine = Membership.objects.select_related("project").filter(user=person_of(request)).order_by("project__name")
-        return Response(ProjectGiven(mine, many=True).data)
+        return Response(ProjectOutput(mine, many=True).data)
 
     @extend_schema(
         operation_id="project_create",
-        request=ProjectTaken,
-        responses={201: ProjectStateGiven, **dict.fromkeys((403, 404, 409, 422), Problem)},
+        request=ProjectInput,
+        responses={201: ProjectStateOutput, **dict.fromkeys((403, 404, 409, 422), Problem)},
     )
     def post(self, request: Request) -> Response:
         """Begin a project, over a corpus of yours or a new one. For leads and admins of any; you run all of it."""
         person = person_of(request)
         grant_staff(person)
-        body = body_of(request, ProjectTaken)
+        body = body_of(request, ProjectInput)
         if "corpus" not in body:
             if unused := body.keys() - {"name"}:
                 raise Invalid(f"{min(unused)}: Only a project over a corpus that is there takes this.")
@@ -148,24 +148,24 @@ class Projects(ApiView):
 
 
 class OneProject(ApiView):
-    @extend_schema(operation_id="project", responses={200: ProjectStateGiven, 403: Problem})
+    @extend_schema(operation_id="project", responses={200: ProjectStateOutput, 403: Problem})
     def get(self, request: Request, project_uuid: UUID) -> Response:
         """One project: its corpus, its queries, the step to take now, and what workers are at."""
         return Response(state_given(grant_by(request, project_uuid, STAFF).project))
 
 
-RANKED = {202: JobGiven, **dict.fromkeys((403, 409, 422), Problem)}
+RANKED = {202: JobOutput, **dict.fromkeys((403, 409, 422), Problem)}
 
 
 class OpenBatches(ApiView):
-    @extend_schema(operation_id="batches_open", request=RankingTaken, responses=RANKED)
+    @extend_schema(operation_id="batches_open", request=RankingInput, responses=RANKED)
     def post(self, request: Request, project_uuid: UUID) -> Response:
         """Rank candidates and open the first batch of every judged query that has none: ask for the job."""
         return ranking_started(request, project_uuid, services.batches_request, services.JOB)
 
 
 class RankAnew(ApiView):
-    @extend_schema(operation_id="candidates_rank", request=RankingTaken, responses=RANKED)
+    @extend_schema(operation_id="candidates_rank", request=RankingInput, responses=RANKED)
     def post(self, request: Request, project_uuid: UUID) -> Response:
         """Rank candidates, anew for queries without a batch, and open nothing: ask for the job."""
         return ranking_started(request, project_uuid, services.candidates_request, services.RANK_JOB)
@@ -174,28 +174,28 @@ class RankAnew(ApiView):
 def ranking_started(request: Request, project_uuid: UUID, service: Callable[..., object], kind: str) -> Response:
     """Start a ranking by the similarity of the body, if it names one, and answer with its job."""
     project = grant_by(request, project_uuid, STAFF).project
-    similarity = body_of(request, RankingTaken).get("similarity")
+    similarity = body_of(request, RankingInput).get("similarity")
     if similarity is not None:
         form = SimilarityForm({"similarity": similarity}, similarity=project.dataset.similarity)
         similarity = form_values(form)["similarity"]
     service(project=project, actor=person_of(request), similarity=similarity)
-    return Response(JobGiven(project.jobs.filter(kind=kind).latest("pk")).data, status=202)
+    return Response(JobOutput(project.jobs.filter(kind=kind).latest("pk")).data, status=202)
 
 
 class Jobs(ApiView):
     pagination_class = Pages
 
-    @extend_schema(operation_id="jobs", responses={200: JobGiven(many=True), 403: Problem})
+    @extend_schema(operation_id="jobs", responses={200: JobOutput(many=True), 403: Problem})
     def get(self, request: Request, project_uuid: UUID) -> Response:
         """Work that workers did or do for the project, newest first."""
         jobs: QuerySet[Job] = grant_by(request, project_uuid, STAFF).project.jobs.all()
-        return paged(request, self, jobs, JobGiven)
+        return paged(request, self, jobs, JobOutput)
 
 
 class OneJob(ApiView):
-    @extend_schema(operation_id="job", responses={200: JobGiven, 403: Problem, 404: Problem})
+    @extend_schema(operation_id="job", responses={200: JobOutput, 403: Problem, 404: Problem})
     def get(self, request: Request, job_uuid: UUID) -> Response:
         """One job, and how far it is."""
         job = get_object_or_404(Job.objects.select_related("project"), uuid=job_uuid)
         grant(request, job.project, STAFF)
-        return Response(JobGiven(job).data)
+        return Response(JobOutput(job).data)

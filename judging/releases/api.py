@@ -19,7 +19,7 @@ from judging.releases.selectors import judgments_csv, release_file, release_gran
 from judging.releases.services import release_create, release_retry
 
 
-class ArchiveGiven(serializers.Serializer[Any]):
+class ArchiveOutput(serializers.Serializer[Any]):
     """The archive, at an address that opens with the same token."""
 
     url = serializers.URLField()
@@ -27,7 +27,7 @@ class ArchiveGiven(serializers.Serializer[Any]):
     sha256 = serializers.CharField()
 
 
-class ReleaseGiven(serializers.ModelSerializer[Release]):
+class ReleaseOutput(serializers.ModelSerializer[Release]):
     """``done`` and ``total`` count what ``step`` is at; the archive is null until the release is ready."""
 
     archive = serializers.SerializerMethodField()
@@ -41,7 +41,7 @@ class ReleaseGiven(serializers.ModelSerializer[Release]):
             *("counts", "archive", "content_sha256", "created_at", "state_at"),
         ]
 
-    @extend_schema_field(ArchiveGiven(allow_null=True))
+    @extend_schema_field(ArchiveOutput(allow_null=True))
     def get_archive(self, row: Release) -> dict[str, Any] | None:
         if row.state != Release.State.READY:
             return None
@@ -53,7 +53,7 @@ class ReleaseGiven(serializers.ModelSerializer[Release]):
         return counts
 
 
-class ReleaseTaken(serializers.Serializer[Any]):
+class ReleaseInput(serializers.Serializer[Any]):
     key = KeyField(required=False, help_text="Any UUID: sent again with it, a request is answered as the first time.")
     includes_pilot = YesNoField(required=False, help_text="Pilots are left out unless this says yes.")
     is_anonymised = YesNoField(required=False, help_text="Annotators get numbers of this release alone, at random.")
@@ -62,37 +62,37 @@ class ReleaseTaken(serializers.Serializer[Any]):
 class Releases(ApiView):
     pagination_class = Pages
 
-    @extend_schema(operation_id="releases", responses={200: ReleaseGiven(many=True), 403: REFUSED})
+    @extend_schema(operation_id="releases", responses={200: ReleaseOutput(many=True), 403: REFUSED})
     def get(self, request: Request, project_uuid: UUID) -> Response:
         """Releases of the project, newest first, and how far those at work are."""
         project = grant_by(request, project_uuid, STAFF).project
-        return paged(request, self, project.releases.all(), ReleaseGiven)
+        return paged(request, self, project.releases.all(), ReleaseOutput)
 
     @extend_schema(
         operation_id="release_create",
-        request=ReleaseTaken,
-        responses={201: ReleaseGiven, **dict.fromkeys((403, 409, 422), REFUSED)},
+        request=ReleaseInput,
+        responses={201: ReleaseOutput, **dict.fromkeys((403, 409, 422), REFUSED)},
     )
     def post(self, request: Request, project_uuid: UUID) -> Response:
         """Have a worker make a release of what is judged: ask until its state says ready. For leads."""
         project = grant_by(request, project_uuid, LEAD).project
-        release = release_create(project=project, actor=person_of(request), **body_of(request, ReleaseTaken))
-        return Response(ReleaseGiven(release, context={"request": request}).data, status=201)
+        release = release_create(project=project, actor=person_of(request), **body_of(request, ReleaseInput))
+        return Response(ReleaseOutput(release, context={"request": request}).data, status=201)
 
 
 class OneRelease(ApiView):
-    @extend_schema(operation_id="release", responses={200: ReleaseGiven, 403: REFUSED, 404: REFUSED})
+    @extend_schema(operation_id="release", responses={200: ReleaseOutput, 403: REFUSED, 404: REFUSED})
     def get(self, request: Request, release_uuid: UUID) -> Response:
         """One release: how far it is, its counts, its archive."""
         release = release_granted(request._request, release_uuid)
-        return Response(ReleaseGiven(release, context={"request": request}).data)
+        return Response(ReleaseOutput(release, context={"request": request}).data)
 
 
 class RetryRelease(ApiView):
     @extend_schema(
         operation_id="release_retry",
         request=Nothing,
-        responses={200: ReleaseGiven, **dict.fromkeys((403, 404, 409, 422), REFUSED)},
+        responses={200: ReleaseOutput, **dict.fromkeys((403, 404, 409, 422), REFUSED)},
     )
     def post(self, request: Request, release_uuid: UUID) -> Response:
         """Build a release again that failed. For leads."""
@@ -100,7 +100,7 @@ class RetryRelease(ApiView):
         body_of(request, Nothing)
         release_retry(release=release, actor=person_of(request))
         release.refresh_from_db()
-        return Response(ReleaseGiven(release, context={"request": request}).data)
+        return Response(ReleaseOutput(release, context={"request": request}).data)
 
 
 class ReleaseZip(ApiView):

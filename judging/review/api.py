@@ -39,7 +39,7 @@ class PairCounts(serializers.Serializer[Any]):
     withdrawn = serializers.IntegerField()
 
 
-class ProgressGiven(serializers.Serializer[Any]):
+class ProgressOutput(serializers.Serializer[Any]):
     batches = BatchCounts()
     pairs = PairCounts()
     judgments = serializers.IntegerField()
@@ -50,7 +50,7 @@ class ProgressGiven(serializers.Serializer[Any]):
     second_rounds = serializers.IntegerField(help_text="Open batches in their second round.")
 
 
-class BatchGiven(serializers.ModelSerializer[Batch]):
+class BatchOutput(serializers.ModelSerializer[Batch]):
     query = serializers.CharField(source="query.text")
     query_number = serializers.IntegerField(source="query.number", help_text="query_id in released files.")
     pilot = serializers.BooleanField(source="is_pilot", help_text="Neither released nor paid unless chosen.")
@@ -73,20 +73,20 @@ class NamedValues(serializers.Serializer[Any]):
         return dict(zip(self.fields, values, strict=True))
 
 
-class GradeGiven(NamedValues):
+class GradeOutput(NamedValues):
     annotator = serializers.IntegerField(help_text="Annotator number.")
     grade = serializers.IntegerField()
     round = serializers.IntegerField()
 
 
-@extend_schema_serializer(component_name="RemarkGiven")
-class FlagGiven(NamedValues):
+@extend_schema_serializer(component_name="WarningOutput")
+class FlagOutput(NamedValues):
     annotator = serializers.IntegerField(help_text="Annotator number.")
     flag = serializers.CharField(allow_blank=True, help_text="What was said to be wrong; empty for a comment.")
     words = serializers.CharField(allow_blank=True)
 
 
-class JudgedPairGiven(serializers.ModelSerializer[Pair]):
+class JudgedPairOutput(serializers.ModelSerializer[Pair]):
     """A pair as its lead sees it."""
 
     rank = serializers.IntegerField(source="candidate.rank")
@@ -97,30 +97,30 @@ class JudgedPairGiven(serializers.ModelSerializer[Pair]):
         fields = ["uuid", "rank", "state", "relevance", "reason"]
 
 
-class BatchPairGiven(serializers.Serializer[Any]):
-    pair = JudgedPairGiven()
-    grades = GradeGiven(many=True, help_text="Final ones.")
-    remarks = FlagGiven(source="said", many=True)
+class BatchPairOutput(serializers.Serializer[Any]):
+    pair = JudgedPairOutput()
+    grades = GradeOutput(many=True, help_text="Final ones.")
+    remarks = FlagOutput(source="said", many=True)
 
 
-class BatchWithPairsGiven(BatchGiven):
+class BatchWithPairsOutput(BatchOutput):
     pairs = serializers.SerializerMethodField(help_text="Best rank first.")
 
-    class Meta(BatchGiven.Meta):
-        fields = [*BatchGiven.Meta.fields, "pairs"]
+    class Meta(BatchOutput.Meta):
+        fields = [*BatchOutput.Meta.fields, "pairs"]
 
-    @extend_schema_field(BatchPairGiven(many=True))
+    @extend_schema_field(BatchPairOutput(many=True))
     def get_pairs(self, batch: Batch) -> Any:
-        return BatchPairGiven(rows_of([batch])[batch.pk], many=True).data
+        return BatchPairOutput(rows_of([batch])[batch.pk], many=True).data
 
 
-class ReviewGiven(serializers.ModelSerializer[BatchReview]):
+class ReviewOutput(serializers.ModelSerializer[BatchReview]):
     class Meta:
         model = BatchReview
         fields = ["decision", "suggestion", "reason", "decided_at"]
 
 
-class QuerySetGiven(serializers.ModelSerializer[NamedQuerySet]):
+class QuerySetOutput(serializers.ModelSerializer[NamedQuerySet]):
     """From ``selectors.query_sets_with_counts``."""
 
     priority = serializers.SerializerMethodField()
@@ -163,11 +163,11 @@ DECIDED = dict.fromkeys((403, 404, 409, 422), Problem)
 
 
 class Progress(ApiView):
-    @extend_schema(operation_id="progress", responses={200: ProgressGiven, 403: Problem})
+    @extend_schema(operation_id="progress", responses={200: ProgressOutput, 403: Problem})
     def get(self, request: Request, project_uuid: UUID) -> Response:
         """How many batches, pairs and judgments there are, and what waits."""
         project = grant_by(request, project_uuid, STAFF).project
-        return Response(ProgressGiven(overview_counts(project)).data)
+        return Response(ProgressOutput(overview_counts(project)).data)
 
 
 class Batches(ApiView):
@@ -176,7 +176,7 @@ class Batches(ApiView):
     @extend_schema(
         operation_id="batches",
         parameters=[OpenApiParameter("state", str, enum=Batch.State.values, description="Only batches of this state.")],
-        responses={200: BatchGiven(many=True), 403: Problem, 422: Problem},
+        responses={200: BatchOutput(many=True), 403: Problem, 422: Problem},
     )
     def get(self, request: Request, project_uuid: UUID) -> Response:
         """Batches, newest first."""
@@ -186,20 +186,20 @@ class Batches(ApiView):
             if state not in Batch.State.values:
                 raise Invalid(f"state: Choose one of {', '.join(Batch.State.values)}.")
             queryset = queryset.filter(state=state)
-        return paged(request, self, queryset, BatchGiven)
+        return paged(request, self, queryset, BatchOutput)
 
 
 class OneBatch(ApiView):
-    @extend_schema(operation_id="batch", responses={200: BatchWithPairsGiven, 403: Problem, 404: Problem})
+    @extend_schema(operation_id="batch", responses={200: BatchWithPairsOutput, 403: Problem, 404: Problem})
     def get(self, request: Request, batch_uuid: UUID) -> Response:
         """One batch with its pairs by rank, and the grades behind each."""
         batch = get_object_or_404(Batch.objects.select_related("project", "query", "review"), uuid=batch_uuid)
         grant(request, batch.project, STAFF)
-        return Response(BatchWithPairsGiven(batch).data)
+        return Response(BatchWithPairsOutput(batch).data)
 
 
 class ReviewBatch(ApiView):
-    @extend_schema(operation_id="batch_review", request=Review, responses={200: ReviewGiven, **DECIDED})
+    @extend_schema(operation_id="batch_review", request=Review, responses={200: ReviewOutput, **DECIDED})
     def post(self, request: Request, batch_uuid: UUID) -> Response:
         """Extend the query by a second batch, or close it. The same decision again changes nothing."""
         batch = get_object_or_404(Batch.objects.select_related("project"), uuid=batch_uuid)
@@ -207,18 +207,18 @@ class ReviewBatch(ApiView):
         body = body_of(request, Review)
         extend, reason = body["decision"] == "extend", body.get("reason", "")
         review = batch_review(batch=batch, extend=extend, lead=person_of(request), reason=reason)
-        return Response(ReviewGiven(review).data)
+        return Response(ReviewOutput(review).data)
 
 
 class Withdraw(ApiView):
-    @extend_schema(operation_id="pair_withdraw", request=Withdrawal, responses={200: JudgedPairGiven, **DECIDED})
+    @extend_schema(operation_id="pair_withdraw", request=Withdrawal, responses={200: JudgedPairOutput, **DECIDED})
     def post(self, request: Request, pair_uuid: UUID) -> Response:
         """Take a pair out: nobody is asked for it any more, and releases leave it out."""
         return decided(request, pair_uuid, pairs.pair_withdraw, Withdrawal)
 
 
 class Restore(ApiView):
-    @extend_schema(operation_id="pair_restore", request=Restoration, responses={200: JudgedPairGiven, **DECIDED})
+    @extend_schema(operation_id="pair_restore", request=Restoration, responses={200: JudgedPairOutput, **DECIDED})
     def post(self, request: Request, pair_uuid: UUID) -> Response:
         """Undo a withdrawal: the pair becomes what its grades say."""
         return decided(request, pair_uuid, pairs.pair_restore, Restoration)
@@ -231,24 +231,24 @@ def decided(
     pair = get_object_or_404(Pair.objects.select_related("batch__project"), uuid=pair_uuid)
     grant(request, pair.batch.project, LEAD)
     service(pair=pair, lead=person_of(request), **body_of(request, shape))
-    return Response(JudgedPairGiven(Pair.objects.select_related("candidate").get(pk=pair.pk)).data)
+    return Response(JudgedPairOutput(Pair.objects.select_related("candidate").get(pk=pair.pk)).data)
 
 
 class QuerySets(ApiView):
-    @extend_schema(operation_id="query_sets", responses={200: QuerySetGiven(many=True), 403: Problem})
+    @extend_schema(operation_id="query_sets", responses={200: QuerySetOutput(many=True), 403: Problem})
     def get(self, request: Request, project_uuid: UUID) -> Response:
         """The project's query sets, those that go first on top."""
         project = grant_by(request, project_uuid, STAFF).project
-        return Response(QuerySetGiven(query_sets_with_counts(project), many=True).data)
+        return Response(QuerySetOutput(query_sets_with_counts(project), many=True).data)
 
 
 class QuerySet(ApiView):
-    @extend_schema(operation_id="query_set", responses={200: QuerySetGiven, 403: Problem, 404: Problem})
+    @extend_schema(operation_id="query_set", responses={200: QuerySetOutput, 403: Problem, 404: Problem})
     def get(self, request: Request, set_uuid: UUID) -> Response:
         """One query set."""
         return self._as_it_is(self._granted(request, set_uuid, STAFF))
 
-    @extend_schema(operation_id="query_set_change", request=QuerySetChange, responses={200: QuerySetGiven, **DECIDED})
+    @extend_schema(operation_id="query_set_change", request=QuerySetChange, responses={200: QuerySetOutput, **DECIDED})
     def patch(self, request: Request, set_uuid: UUID) -> Response:
         """Put a set first or last, pause it, make it a pilot. Assigned batches are finished in any case."""
         query_set = self._granted(request, set_uuid, LEAD)
@@ -269,4 +269,4 @@ class QuerySet(ApiView):
         return query_set
 
     def _as_it_is(self, query_set: NamedQuerySet) -> Response:
-        return Response(QuerySetGiven(query_sets_with_counts(query_set.project).get(pk=query_set.pk)).data)
+        return Response(QuerySetOutput(query_sets_with_counts(query_set.project).get(pk=query_set.pk)).data)

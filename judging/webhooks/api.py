@@ -28,25 +28,25 @@ from judging.webhooks.forms import WebhookForm
 from judging.webhooks.models import Event
 
 
-class WebhookGiven(serializers.ModelSerializer[Webhook]):
+class WebhookOutput(serializers.ModelSerializer[Webhook]):
     class Meta:
         model = Webhook
         fields = ["uuid", "url", "events", "is_active", "created_at"]
 
 
-class WebhookSecretGiven(WebhookGiven):
+class WebhookSecretOutput(WebhookOutput):
     """The secret that messages are signed with is shown this once."""
 
     secret = serializers.SerializerMethodField()
 
-    class Meta(WebhookGiven.Meta):
-        fields = [*WebhookGiven.Meta.fields, "secret"]
+    class Meta(WebhookOutput.Meta):
+        fields = [*WebhookOutput.Meta.fields, "secret"]
 
     def get_secret(self, webhook: Webhook) -> str:
         return str(self.context["secret"])
 
 
-class DeliveryGiven(serializers.ModelSerializer[WebhookDelivery]):
+class DeliveryOutput(serializers.ModelSerializer[WebhookDelivery]):
     """One message; ``status`` and ``error`` are of its last try."""
 
     class Meta:
@@ -57,7 +57,7 @@ class DeliveryGiven(serializers.ModelSerializer[WebhookDelivery]):
         ]
 
 
-class WebhookTaken(serializers.Serializer[Any]):
+class WebhookInput(serializers.Serializer[Any]):
     url = WordsField(help_text="Where messages go: https://...")
     events = serializers.ListField(child=ChoiceOfField(Event.choices))
 
@@ -70,37 +70,37 @@ class WebhookChange(serializers.Serializer[Any]):
 
 
 class Webhooks(ApiView):
-    @extend_schema(operation_id="webhooks", responses={200: WebhookGiven(many=True), 403: Problem})
+    @extend_schema(operation_id="webhooks", responses={200: WebhookOutput(many=True), 403: Problem})
     def get(self, request: Request, project_uuid: UUID) -> Response:
         """The webhooks of the project; for leads."""
         project = grant_by(request, project_uuid, LEAD).project
-        return Response(WebhookGiven(project.webhooks.all(), many=True).data)
+        return Response(WebhookOutput(project.webhooks.all(), many=True).data)
 
     @extend_schema(
         operation_id="webhook_create",
-        request=WebhookTaken,
-        responses={201: WebhookSecretGiven, **dict.fromkeys((403, 409, 422), Problem)},
+        request=WebhookInput,
+        responses={201: WebhookSecretOutput, **dict.fromkeys((403, 409, 422), Problem)},
     )
     def post(self, request: Request, project_uuid: UUID) -> Response:
         """Add a webhook; the answer holds its secret, this once."""
         project = grant_by(request, project_uuid, LEAD).project
-        values = form_values(WebhookForm(body_of(request, WebhookTaken)))
+        values = form_values(WebhookForm(body_of(request, WebhookInput)))
         webhook, secret = services.webhook_create(project=project, actor=person_of(request), **values)
-        return Response(WebhookSecretGiven(webhook, context={"secret": secret}).data, status=201)
+        return Response(WebhookSecretOutput(webhook, context={"secret": secret}).data, status=201)
 
 
 class OneWebhook(ApiView):
     @extend_schema(
         operation_id="webhook_change",
         request=WebhookChange,
-        responses={200: WebhookGiven, **dict.fromkeys((403, 404, 409, 422), Problem)},
+        responses={200: WebhookOutput, **dict.fromkeys((403, 404, 409, 422), Problem)},
     )
     def patch(self, request: Request, webhook_uuid: UUID) -> Response:
         """Have a webhook hear of other events, or switch it off or on. What waits when it is off is given up."""
         webhook = webhook_granted(request, webhook_uuid)
         changes = body_of(request, WebhookChange)
         return Response(
-            WebhookGiven(services.webhook_change(webhook=webhook, actor=person_of(request), **changes)).data
+            WebhookOutput(services.webhook_change(webhook=webhook, actor=person_of(request), **changes)).data
         )
 
     @extend_schema(operation_id="webhook_delete", responses={204: None, **dict.fromkeys((403, 404, 409), Problem)})
@@ -114,36 +114,36 @@ class PingWebhook(ApiView):
     @extend_schema(
         operation_id="webhook_ping",
         request=Nothing,
-        responses={202: DeliveryGiven, **dict.fromkeys((403, 404, 409, 422), Problem)},
+        responses={202: DeliveryOutput, **dict.fromkeys((403, 404, 409, 422), Problem)},
     )
     def post(self, request: Request, webhook_uuid: UUID) -> Response:
         """Send a message of the event ``ping``: its delivery says what came of it."""
         webhook = webhook_granted(request, webhook_uuid)
         body_of(request, Nothing)
-        return Response(DeliveryGiven(services.webhook_ping(webhook=webhook)).data, status=202)
+        return Response(DeliveryOutput(services.webhook_ping(webhook=webhook)).data, status=202)
 
 
 class Deliveries(ApiView):
     pagination_class = Pages
 
-    @extend_schema(operation_id="webhook_deliveries", responses={200: DeliveryGiven(many=True), 403: Problem})
+    @extend_schema(operation_id="webhook_deliveries", responses={200: DeliveryOutput(many=True), 403: Problem})
     def get(self, request: Request, webhook_uuid: UUID) -> Response:
         """Messages to a webhook, newest first, of the last 30 days."""
-        return paged(request, self, webhook_granted(request, webhook_uuid).deliveries.all(), DeliveryGiven)
+        return paged(request, self, webhook_granted(request, webhook_uuid).deliveries.all(), DeliveryOutput)
 
 
 class RetryDelivery(ApiView):
     @extend_schema(
         operation_id="webhook_delivery_retry",
         request=Nothing,
-        responses={202: DeliveryGiven, **dict.fromkeys((403, 404, 409, 422), Problem)},
+        responses={202: DeliveryOutput, **dict.fromkeys((403, 404, 409, 422), Problem)},
     )
     def post(self, request: Request, delivery_uuid: UUID) -> Response:
         """Try a message again now, that was given up or waits."""
         delivery = get_object_or_404(WebhookDelivery.objects.select_related("webhook__project"), uuid=delivery_uuid)
         grant(request, delivery.webhook.project, LEAD)
         body_of(request, Nothing)
-        return Response(DeliveryGiven(services.delivery_retry(delivery=delivery)).data, status=202)
+        return Response(DeliveryOutput(services.delivery_retry(delivery=delivery)).data, status=202)
 
 
 def webhook_granted(request: Request, webhook_uuid: UUID) -> Webhook:

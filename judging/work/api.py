@@ -41,7 +41,7 @@ from judging.work.services import assignments, judgments
 from judging.work.services.judgments import WORDS, Answer
 
 
-class PreviewsGiven(serializers.Serializer[Any]):
+class PreviewsOutput(serializers.Serializer[Any]):
     """Addresses that open with the same token."""
 
     gif = serializers.URLField()
@@ -55,7 +55,7 @@ def previews(request: Any, preview: UUID, *, has_clip: bool) -> dict[str, str | 
     }
 
 
-class PairGiven(serializers.Serializer[Any]):
+class PairOutput(serializers.Serializer[Any]):
     """A pair as its judge sees it; grade, comment and flag are their own."""
 
     uuid = serializers.UUIDField(source="pair_view.uuid")
@@ -68,21 +68,21 @@ class PairGiven(serializers.Serializer[Any]):
     flag_comment = serializers.CharField(source="pair_view.flag_comment", allow_null=True)
     withdrawn = serializers.BooleanField(source="pair_view.withdrawn", help_text="Needs no grade any more.")
 
-    @extend_schema_field(PreviewsGiven)
+    @extend_schema_field(PreviewsOutput)
     def get_previews(self, pair: dict[str, Any]) -> dict[str, str | None]:
         return previews(self.context["request"], pair["pair_view"].preview, has_clip=pair["pair_view"].has_clip)
 
 
-class LevelGiven(serializers.Serializer[Any]):
+class LevelOutput(serializers.Serializer[Any]):
     grade = serializers.IntegerField()
     meaning = serializers.CharField()
 
 
-class AssignmentGiven(serializers.Serializer[Any]):
+class AssignmentOutput(serializers.Serializer[Any]):
     query = serializers.CharField()
-    levels = LevelGiven(many=True)
+    levels = LevelOutput(many=True)
     lease_ends_at = serializers.DateTimeField()
-    pairs = PairGiven(many=True)
+    pairs = PairOutput(many=True)
     left = serializers.IntegerField(help_text="Pairs that still need a grade or a flag.")
     next = serializers.UUIDField(allow_null=True, help_text="The first of them.")
 
@@ -92,24 +92,24 @@ def pair_shown(assignment: OpenAssignment, index: int) -> dict[str, Any]:
     return {"pair_view": pair_view, "position": index + 1, "key": assignment.key_of(pair_view)}
 
 
-class AnswerGiven(serializers.Serializer[Any]):
+class AnswerOutput(serializers.Serializer[Any]):
     """The pair as it is stored now, and the one to show next: null when all are answered."""
 
-    pair = PairGiven()
-    next = PairGiven(allow_null=True)
+    pair = PairOutput()
+    next = PairOutput(allow_null=True)
     left = serializers.IntegerField(help_text="Pairs that still need a grade or a flag.")
 
 
-class LeaseGiven(serializers.Serializer[Any]):
+class LeaseOutput(serializers.Serializer[Any]):
     lease_ends_at = serializers.DateTimeField()
 
 
 HAD_ASSIGNMENT = serializers.BooleanField(help_text="False: nothing was held, as after an earlier request.")
-FinishedGiven = inline_serializer("FinishedGiven", {"finished": HAD_ASSIGNMENT})
-ReturnedGiven = inline_serializer("ReturnedGiven", {"returned": HAD_ASSIGNMENT})
+FinishedOutput = inline_serializer("FinishedOutput", {"finished": HAD_ASSIGNMENT})
+ReturnedOutput = inline_serializer("ReturnedOutput", {"returned": HAD_ASSIGNMENT})
 
 
-class OwnJudgmentGiven(serializers.ModelSerializer[OwnGrade]):
+class OwnJudgmentOutput(serializers.ModelSerializer[OwnGrade]):
     """A final grade of one's own; never how the pair was settled."""
 
     pair = serializers.UUIDField(source="pair.uuid")
@@ -121,7 +121,7 @@ class OwnJudgmentGiven(serializers.ModelSerializer[OwnGrade]):
         model = OwnGrade
         fields = ["pair", "query", "grade", "comment", "given_at", "previews"]
 
-    @extend_schema_field(PreviewsGiven)
+    @extend_schema_field(PreviewsOutput)
     def get_previews(self, judgment: OwnGrade) -> dict[str, str | None]:
         moment = judgment.pair.candidate.moment
         return previews(self.context["request"], moment.preview_uuid, has_clip=bool(moment.preview_clip))
@@ -161,7 +161,7 @@ def project_of(request: Request, project_uuid: UUID, *, empty: bool = False) -> 
 class Assignment(ApiView):
     writes = "judge"
 
-    @extend_schema(operation_id="assignment", responses={200: AssignmentGiven, 204: None, 403: Problem})
+    @extend_schema(operation_id="assignment", responses={200: AssignmentOutput, 204: None, 403: Problem})
     def get(self, request: Request, project_uuid: UUID) -> Response:
         """Return the open assignment; 204 if none."""
         return self._answer_open(request, project_of(request, project_uuid), status=200)
@@ -169,7 +169,7 @@ class Assignment(ApiView):
     @extend_schema(
         operation_id="assignment_take",
         request=Nothing,
-        responses={200: AssignmentGiven, 201: AssignmentGiven, 204: None, 403: Problem},
+        responses={200: AssignmentOutput, 201: AssignmentOutput, 204: None, 403: Problem},
     )
     def post(self, request: Request, project_uuid: UUID) -> Response:
         """Take an assignment: 201 a new one, 200 the one you hold already, 204 nothing waits for you."""
@@ -192,27 +192,27 @@ class Assignment(ApiView):
             "left": len(assignment.pair_views) - assignment.answered,
             "next": None if index is None else assignment.pair_views[index].uuid,
         }
-        return Response(AssignmentGiven(data, context={"request": request}).data, status=status)
+        return Response(AssignmentOutput(data, context={"request": request}).data, status=status)
 
 
 class Heartbeat(ApiView):
     writes = "judge"
 
     @extend_schema(
-        operation_id="assignment_heartbeat", request=Nothing, responses={200: LeaseGiven, 403: Problem, 409: Problem}
+        operation_id="assignment_heartbeat", request=Nothing, responses={200: LeaseOutput, 403: Problem, 409: Problem}
     )
     def post(self, request: Request, project_uuid: UUID) -> Response:
         """Say that you are still at it: the lease starts anew. Every grade and flag does the same."""
         project = project_of(request, project_uuid, empty=True)
         until = assignments.assignment_renew(project=project, annotator=person_of(request), now=clock.now())
-        return Response(LeaseGiven({"lease_ends_at": until}).data)
+        return Response(LeaseOutput({"lease_ends_at": until}).data)
 
 
 class Finish(ApiView):
     writes = "judge"
 
     @extend_schema(
-        operation_id="assignment_finish", request=Nothing, responses={200: FinishedGiven, 403: Problem, 409: Problem}
+        operation_id="assignment_finish", request=Nothing, responses={200: FinishedOutput, 403: Problem, 409: Problem}
     )
     def post(self, request: Request, project_uuid: UUID) -> Response:
         """Make your grades final. Every pair needs a grade or a flag."""
@@ -223,14 +223,14 @@ class Finish(ApiView):
 class Return(ApiView):
     writes = "judge"
 
-    @extend_schema(operation_id="assignment_return", request=Nothing, responses={200: ReturnedGiven, 403: Problem})
+    @extend_schema(operation_id="assignment_return", request=Nothing, responses={200: ReturnedOutput, 403: Problem})
     def post(self, request: Request, project_uuid: UUID) -> Response:
         """Give back what you hold: your grades are final, the other pairs go to somebody else."""
         project = project_of(request, project_uuid, empty=True)
         return Response({"returned": assignments.assignment_return(project=project, annotator=person_of(request))})
 
 
-ANSWERED: dict[int, Any] = {200: AnswerGiven, **dict.fromkeys((403, 404, 409, 422), Problem)}
+ANSWERED: dict[int, Any] = {200: AnswerOutput, **dict.fromkeys((403, 404, 409, 422), Problem)}
 
 
 def answered(request: Request, pair_uuid: UUID, submit: Callable[..., Answer], **body: Any) -> Response:
@@ -241,7 +241,7 @@ def answered(request: Request, pair_uuid: UUID, submit: Callable[..., Answer], *
         "next": None if answer.index is None else pair_shown(assignment, answer.index),
         "left": len(assignment.pair_views) - assignment.answered,
     }
-    return Response(AnswerGiven(data, context={"request": request}).data)
+    return Response(AnswerOutput(data, context={"request": request}).data)
 
 
 class Judgment(ApiView):
@@ -273,12 +273,12 @@ class FlagPair(ApiView):
 class OwnJudgments(ApiView):
     pagination_class = Pages
 
-    @extend_schema(operation_id="own_judgments", responses={200: OwnJudgmentGiven(many=True), 403: Problem})
+    @extend_schema(operation_id="own_judgments", responses={200: OwnJudgmentOutput(many=True), 403: Problem})
     def get(self, request: Request, project_uuid: UUID) -> Response:
         """Your own final grades, newest first."""
         project = project_of(request, project_uuid)
         mine = final_grades(project=project, annotator=person_of(request))
-        return paged(request, self, mine, OwnJudgmentGiven)
+        return paged(request, self, mine, OwnJudgmentOutput)
 
 
 class PreviewGif(ApiView):

@@ -21,7 +21,7 @@ from models_runner.experiments.settings import PRESETS
 from models_runner.models import Experiment, Training
 
 
-class TrainingGiven(serializers.ModelSerializer[Training]):
+class TrainingOutput(serializers.ModelSerializer[Training]):
     """One seed; ``best`` is the highest NDCG@20,IoU>=0.5 on validation, ``error`` says why it failed."""
 
     val_run = serializers.UUIDField(
@@ -38,7 +38,7 @@ class TrainingGiven(serializers.ModelSerializer[Training]):
         ]
 
 
-class ExperimentGiven(serializers.ModelSerializer[Experiment]):
+class ExperimentOutput(serializers.ModelSerializer[Experiment]):
     """A baseline and its seeds; its state is that of the seed that is least finished."""
 
     release = serializers.IntegerField(source="release.version")
@@ -46,7 +46,7 @@ class ExperimentGiven(serializers.ModelSerializer[Experiment]):
         source="candidates.uuid", default=None, allow_null=True, help_text="Whose videos CONQUER looks at; else null."
     )
     state = serializers.SerializerMethodField()
-    trainings = TrainingGiven(many=True)
+    trainings = TrainingOutput(many=True)
 
     class Meta:
         model = Experiment
@@ -59,7 +59,7 @@ class ExperimentGiven(serializers.ModelSerializer[Experiment]):
         return state_of(list(experiment.trainings.all()))
 
 
-class ExperimentTaken(serializers.Serializer[Any]):
+class ExperimentInput(serializers.Serializer[Any]):
     """Fields of the form of a new benchmark run; what is left out is as the preset says."""
 
     key = KeyField(required=False, help_text="Any UUID: sent again with it, a request is answered as the first time.")
@@ -104,35 +104,35 @@ class Experiments(ApiView):
 
     @extend_schema(
         operation_id="experiments",
-        responses={200: ExperimentGiven(many=True), 403: REFUSED},
+        responses={200: ExperimentOutput(many=True), 403: REFUSED},
     )
     def get(self, request: Request, project_uuid: UUID) -> Response:
         """Benchmark runs, the newest first."""
         membership = grant_by(request, project_uuid, STAFF)
-        return paged(request, self, experiments_with_trainings().filter(project=membership.project), ExperimentGiven)
+        return paged(request, self, experiments_with_trainings().filter(project=membership.project), ExperimentOutput)
 
     @extend_schema(
         operation_id="experiment_start",
-        request=ExperimentTaken,
-        responses={201: ExperimentGiven, **dict.fromkeys((403, 409, 422), REFUSED)},
+        request=ExperimentInput,
+        responses={201: ExperimentOutput, **dict.fromkeys((403, 409, 422), REFUSED)},
     )
     def post(self, request: Request, project_uuid: UUID) -> Response:
         """Start a benchmark run; for admins, and leads where the site lets them. Ask until its state says done."""
         project = grant_by(request, project_uuid, benchmark_runners).project
-        form = form_of(project, body_of(request, ExperimentTaken))
+        form = form_of(project, body_of(request, ExperimentInput))
         if not form.is_valid():
             raise Invalid(form.refusal)
         experiment = experiment_create(actor=person_of(request), **form.values())
-        return Response(ExperimentGiven(experiment).data, status=201)
+        return Response(ExperimentOutput(experiment).data, status=201)
 
 
 class OneExperiment(ApiView):
-    @extend_schema(operation_id="experiment", responses={200: ExperimentGiven, 403: REFUSED, 404: REFUSED})
+    @extend_schema(operation_id="experiment", responses={200: ExperimentOutput, 403: REFUSED, 404: REFUSED})
     def get(self, request: Request, experiment_uuid: UUID) -> Response:
         """One benchmark run with every seed: how far it is, its curves, its runs."""
         experiment = get_object_or_404(experiments_with_trainings(), uuid=experiment_uuid)
         grant(request._request, experiment.project, STAFF)
-        return Response(ExperimentGiven(experiment).data)
+        return Response(ExperimentOutput(experiment).data)
 
     @extend_schema(operation_id="experiment_delete", responses={204: None, **dict.fromkeys((403, 404, 409), REFUSED)})
     def delete(self, request: Request, experiment_uuid: UUID) -> Response:
@@ -143,7 +143,7 @@ class OneExperiment(ApiView):
         return Response(status=204)
 
 
-CHANGED = {200: TrainingGiven, **dict.fromkeys((403, 404, 409), REFUSED)}
+CHANGED = {200: TrainingOutput, **dict.fromkeys((403, 404, 409), REFUSED)}
 
 
 class Cancel(ApiView):
@@ -151,7 +151,7 @@ class Cancel(ApiView):
     def post(self, request: Request, training_uuid: UUID) -> Response:
         """Cancel a seed: it ends within ten seconds, and can be resumed."""
         training = training_granted(request._request, training_uuid, benchmark_runners)
-        return Response(TrainingGiven(training_cancel(training=training, actor=person_of(request))).data)
+        return Response(TrainingOutput(training_cancel(training=training, actor=person_of(request))).data)
 
 
 class Resume(ApiView):
@@ -159,4 +159,4 @@ class Resume(ApiView):
     def post(self, request: Request, training_uuid: UUID) -> Response:
         """Have a cancelled or failed seed go on from its last checkpoint."""
         training = training_granted(request._request, training_uuid, benchmark_runners)
-        return Response(TrainingGiven(training_resume(training=training, actor=person_of(request))).data)
+        return Response(TrainingOutput(training_resume(training=training, actor=person_of(request))).data)

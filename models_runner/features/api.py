@@ -18,7 +18,7 @@ from models_runner.features.forms import EXTRACTIONS, ExtractionForm, FileForm
 from models_runner.models import FeatureSet
 
 
-class FindingGiven(serializers.Serializer[object]):
+class FindingOutput(serializers.Serializer[object]):
     """One thing that is wrong with a file; training fails on those that are fatal."""
 
     kind = serializers.CharField()
@@ -30,10 +30,10 @@ class FindingGiven(serializers.Serializer[object]):
     text = serializers.CharField()
 
 
-class FeatureSetGiven(serializers.ModelSerializer[FeatureSet]):
+class FeatureSetOutput(serializers.ModelSerializer[FeatureSet]):
     """``done`` and ``total`` count what ``step`` is at; ``fit`` says whether training can be done with it."""
 
-    findings = FindingGiven(many=True)
+    findings = FindingOutput(many=True)
     fit = serializers.BooleanField(source="is_fit")
 
     class Meta:
@@ -45,7 +45,7 @@ class FeatureSetGiven(serializers.ModelSerializer[FeatureSet]):
         ]
 
 
-class FeatureSetTaken(serializers.Serializer[Any]):
+class FeatureSetInput(serializers.Serializer[Any]):
     """Features to make; or, by the extractor ``file``, an official file to add."""
 
     kind = ChoiceOfField(FeatureSet.Kind.choices, help_text="Features of what.")
@@ -60,22 +60,22 @@ class FeatureSets(ApiView):
 
     @extend_schema(
         operation_id="features",
-        responses={200: FeatureSetGiven(many=True), 403: REFUSED},
+        responses={200: FeatureSetOutput(many=True), 403: REFUSED},
     )
     def get(self, request: Request, project_uuid: UUID) -> Response:
         """Features of the project, newest first, and how far those at work are; for who may start benchmark runs."""
         project = grant_by(request, project_uuid, benchmark_runners).project
-        return paged(request, self, FeatureSet.objects.filter(project=project), FeatureSetGiven)
+        return paged(request, self, FeatureSet.objects.filter(project=project), FeatureSetOutput)
 
     @extend_schema(
         operation_id="features_start",
-        request=FeatureSetTaken,
-        responses={201: FeatureSetGiven, **dict.fromkeys((403, 409, 422), REFUSED)},
+        request=FeatureSetInput,
+        responses={201: FeatureSetOutput, **dict.fromkeys((403, 409, 422), REFUSED)},
     )
     def post(self, request: Request, project_uuid: UUID) -> Response:
         """Have a worker make features, or check an official file: ask until its state says done."""
         project = grant_by(request, project_uuid, benchmark_runners).project
-        body = body_of(request, FeatureSetTaken)
+        body = body_of(request, FeatureSetInput)
         kind, extractor = body.pop("kind"), body.pop("extractor")
         start: Callable[..., FeatureSet] = services.feature_set_start
         if extractor == FeatureSet.Extractor.FILE:
@@ -87,14 +87,14 @@ class FeatureSets(ApiView):
         else:
             values = form_values(ExtractionForm({"what": what, **body}, project=project))
         feature_set = start(project=project, actor=person_of(request), **values)
-        return Response(FeatureSetGiven(feature_set).data, status=201)
+        return Response(FeatureSetOutput(feature_set).data, status=201)
 
 
 class OneFeatureSet(ApiView):
-    @extend_schema(operation_id="feature_set", responses={200: FeatureSetGiven, 403: REFUSED, 404: REFUSED})
+    @extend_schema(operation_id="feature_set", responses={200: FeatureSetOutput, 403: REFUSED, 404: REFUSED})
     def get(self, request: Request, set_uuid: UUID) -> Response:
         """One set of features: how far it is, and what is wrong with it."""
-        return Response(FeatureSetGiven(features_granted(request, set_uuid)).data)
+        return Response(FeatureSetOutput(features_granted(request, set_uuid)).data)
 
     @extend_schema(operation_id="features_delete", responses={204: None, **dict.fromkeys((403, 404, 409), REFUSED)})
     def delete(self, request: Request, set_uuid: UUID) -> Response:
@@ -103,7 +103,7 @@ class OneFeatureSet(ApiView):
         return Response(status=204)
 
 
-CHANGED: dict[int, Any] = {200: FeatureSetGiven, **dict.fromkeys((403, 404, 409, 422), REFUSED)}
+CHANGED: dict[int, Any] = {200: FeatureSetOutput, **dict.fromkeys((403, 404, 409, 422), REFUSED)}
 
 
 class CancelFeatures(ApiView):
@@ -131,4 +131,4 @@ def changed(request: Request, set_uuid: UUID, change: Callable[..., FeatureSet])
     """Carry out a change of features, and answer with them as they are then."""
     feature_set = features_granted(request, set_uuid)
     body_of(request, Nothing)
-    return Response(FeatureSetGiven(change(feature_set=feature_set, actor=person_of(request))).data)
+    return Response(FeatureSetOutput(change(feature_set=feature_set, actor=person_of(request))).data)

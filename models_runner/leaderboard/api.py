@@ -23,7 +23,7 @@ from models_runner.models import Run, Scoring
 from moment_retrieval.metrics.ndcg_iou import Convention, Gain
 
 
-class RunGiven(serializers.ModelSerializer[Run]):
+class RunOutput(serializers.ModelSerializer[Run]):
     """A run; ``error`` says why it failed, with the line of the file."""
 
     release = serializers.IntegerField(source="release.version", help_text="The first that it was scored on.")
@@ -36,7 +36,7 @@ class RunGiven(serializers.ModelSerializer[Run]):
         ]
 
 
-class ScoreGiven(serializers.Serializer[Any]):
+class ScoreOutput(serializers.Serializer[Any]):
     """A mean with its 95 % interval; of labels that are hidden from you in steps (see the leaderboard's ``step``)."""
 
     metric = serializers.CharField(source="column.metric")
@@ -50,17 +50,17 @@ class ScoreGiven(serializers.Serializer[Any]):
     unjudged = serializers.FloatField(allow_null=True)
 
 
-class ScoringGiven(serializers.ModelSerializer[Scoring]):
+class ScoringOutput(serializers.ModelSerializer[Scoring]):
     """The run on one release; ``missing`` are its queries that the run does not answer."""
 
     release = serializers.IntegerField(source="release.version")
     scores = serializers.SerializerMethodField(help_text="None where ``refusal`` says why.")
     refusal = serializers.SerializerMethodField(help_text="Why scores on hidden labels are not shown to you, or empty.")
 
-    @extend_schema_field(ScoreGiven(many=True))
+    @extend_schema_field(ScoreOutput(many=True))
     def get_scores(self, scoring: Scoring) -> list[dict[str, Any]]:
         view: ScoreView = self.context["view"]
-        return list(ScoreGiven(view.shown(scoring, scoring.scores.all()), many=True).data)
+        return list(ScoreOutput(view.shown(scoring, scoring.scores.all()), many=True).data)
 
     def get_refusal(self, scoring: Scoring) -> str:
         view: ScoreView = self.context["view"]
@@ -75,21 +75,21 @@ class ScoringGiven(serializers.ModelSerializer[Scoring]):
         extra_kwargs = {"remarks": {"source": "warnings"}}
 
 
-class RunWithScoresGiven(RunGiven):
+class RunWithScoresOutput(RunOutput):
     """A run with its scores on every release, the newest first."""
 
     scorings = serializers.SerializerMethodField()
 
-    class Meta(RunGiven.Meta):
-        fields = [*RunGiven.Meta.fields, "scorings"]
+    class Meta(RunOutput.Meta):
+        fields = [*RunOutput.Meta.fields, "scorings"]
 
-    @extend_schema_field(ScoringGiven(many=True))
+    @extend_schema_field(ScoringOutput(many=True))
     def get_scorings(self, run: Run) -> list[dict[str, Any]]:
         rows = run.scorings.select_related("release", "run").prefetch_related("scores").order_by("-release__version")
-        return list(ScoringGiven(rows, many=True, context=self.context).data)
+        return list(ScoringOutput(rows, many=True, context=self.context).data)
 
 
-class RunTaken(serializers.Serializer[Any]):
+class RunInput(serializers.Serializer[Any]):
     """A form with a file."""
 
     file = serializers.FileField(help_text="A run in any form that is read: plain, .gz, or alone in a .zip.")
@@ -99,7 +99,7 @@ class RunTaken(serializers.Serializer[Any]):
     release = serializers.IntegerField(required=False, help_text="Version; the newest if it is left out.")
 
 
-class EntryGiven(serializers.Serializer[Any]):
+class EntryOutput(serializers.Serializer[Any]):
     """One run by one measure; p-values are those of the requested measure, once they are computed."""
 
     system = serializers.CharField()
@@ -119,7 +119,7 @@ class EntryGiven(serializers.Serializer[Any]):
     tested_against = serializers.CharField(allow_null=True)
 
 
-class LeaderboardGiven(serializers.Serializer[Any]):
+class LeaderboardOutput(serializers.Serializer[Any]):
     """Best first by the requested measure."""
 
     release = serializers.IntegerField()
@@ -129,7 +129,7 @@ class LeaderboardGiven(serializers.Serializer[Any]):
         allow_null=True, help_text="Of the scores, where labels are hidden from you; there are no p-values then."
     )
     refusal = serializers.CharField(help_text="Why scores on hidden labels are not shown to you, or empty.")
-    scores = EntryGiven(many=True)
+    scores = EntryOutput(many=True)
 
 
 class Runs(FileView):
@@ -138,17 +138,17 @@ class Runs(FileView):
 
     @extend_schema(
         operation_id="runs",
-        responses={200: RunGiven(many=True), 403: REFUSED},
+        responses={200: RunOutput(many=True), 403: REFUSED},
     )
     def get(self, request: Request, project_uuid: UUID) -> Response:
         """Your runs, newest first; leads and admins get everybody's."""
         membership = grant_by(request, project_uuid, RUNNERS)
-        return paged(request, self, runs_visible_to(membership), RunGiven)
+        return paged(request, self, runs_visible_to(membership), RunOutput)
 
     @extend_schema(
         operation_id="run_upload",
-        request={"multipart/form-data": RunTaken},
-        responses={201: RunGiven, **dict.fromkeys((400, 403, 409, 413, 415, 422), REFUSED)},
+        request={"multipart/form-data": RunInput},
+        responses={201: RunOutput, **dict.fromkeys((400, 403, 409, 413, 415, 422), REFUSED)},
     )
     def post(self, request: Request, project_uuid: UUID) -> Response:
         """Bring a run: it is stored, then read and scored by a worker; ask for it until its state says scored."""
@@ -159,30 +159,30 @@ class Runs(FileView):
         fields = {"release": newest.version if newest else "", **fields}
         form = RunForm(fields, request.FILES, project=membership.project)
         run = run_upload(membership=membership, **form_values(form))
-        return Response(RunGiven(run).data, status=201)
+        return Response(RunOutput(run).data, status=201)
 
 
 class OneRun(ApiView):
     writes = "upload"
 
-    @extend_schema(operation_id="run", responses={200: RunWithScoresGiven, 403: REFUSED, 404: REFUSED})
+    @extend_schema(operation_id="run", responses={200: RunWithScoresOutput, 403: REFUSED, 404: REFUSED})
     def get(self, request: Request, run_uuid: UUID) -> Response:
         """One run with its scores; yours, or any to leads and admins."""
         run, membership = run_granted(request, run_uuid)
         context = {"request": request, "view": ScoreView(membership, run.split)}
-        return Response(RunWithScoresGiven(run, context=context).data)
+        return Response(RunWithScoresOutput(run, context=context).data)
 
     @extend_schema(
         operation_id="run_withdraw",
         parameters=[OpenApiParameter("reason", str, required=True, description="Why, in at most 500 characters.")],
-        responses={200: RunGiven, **dict.fromkeys((403, 404, 409), REFUSED)},
+        responses={200: RunOutput, **dict.fromkeys((403, 404, 409), REFUSED)},
     )
     def delete(self, request: Request, run_uuid: UUID) -> Response:
         """Withdraw a run: yours, or any for leads. It leaves the leaderboard, and still counts as an upload."""
         run = run_withdrawable(request, run_uuid)
         reason = request.query_params.get("reason", "")
         row = run_withdraw(run=run, actor=cast(User, request.user), reason=reason)
-        return Response(RunGiven(row).data)
+        return Response(RunOutput(row).data)
 
 
 class Leaderboard(ApiView):
@@ -196,7 +196,7 @@ class Leaderboard(ApiView):
             OpenApiParameter("sort", str, description="The measure to rank and to test by: ``NDCG@10,IoU>=0.3``."),
             OpenApiParameter("base", UUID, description="The run to test against; the best if it is left out."),
         ],
-        responses={200: LeaderboardGiven, 403: REFUSED, 404: REFUSED},
+        responses={200: LeaderboardOutput, 403: REFUSED, 404: REFUSED},
     )
     def get(self, request: Request, project_uuid: UUID) -> Response:
         """Every run of a release and split by every measure, with intervals, unjudged rates and p-values."""

@@ -22,7 +22,7 @@ from models_runner.pools.services import pool_request
 POOLINGS = Pooling.objects.filter(seed=None)  # coverage studies have a page of their own
 
 
-class PoolGiven(serializers.ModelSerializer[Pooling]):
+class PoolOutput(serializers.ModelSerializer[Pooling]):
     """A pool of runs; one that is ready waits to be opened or discarded."""
 
     query_set = serializers.UUIDField(source="query_set.uuid", default=None, allow_null=True)
@@ -36,7 +36,7 @@ class PoolGiven(serializers.ModelSerializer[Pooling]):
         ]
 
 
-class CountsGiven(serializers.Serializer[Any]):
+class CountsOutput(serializers.Serializer[Any]):
     """Counts of what all runs returned within the depth, each moment once; ``judgments``: two for each pair."""
 
     queries = serializers.IntegerField()
@@ -51,24 +51,24 @@ class CountsGiven(serializers.Serializer[Any]):
     batches = serializers.IntegerField()
 
 
-class PoolProgressGiven(serializers.Serializer[Any]):
+class PoolProgressOutput(serializers.Serializer[Any]):
     pairs = serializers.IntegerField()
     decided = serializers.IntegerField()
     batches = serializers.IntegerField()
     batches_done = serializers.IntegerField(source="done")
 
 
-class PoolWithReportGiven(PoolGiven):
+class PoolWithReportOutput(PoolOutput):
     """``report`` is null until the runs are read; ``progress`` is null until the pool is opened."""
 
-    report = CountsGiven(allow_null=True)
-    progress = PoolProgressGiven(allow_null=True)
+    report = CountsOutput(allow_null=True)
+    progress = PoolProgressOutput(allow_null=True)
 
-    class Meta(PoolGiven.Meta):
-        fields = [*PoolGiven.Meta.fields, "report", "progress"]
+    class Meta(PoolOutput.Meta):
+        fields = [*PoolOutput.Meta.fields, "report", "progress"]
 
 
-class PoolTaken(serializers.Serializer[Any]):
+class PoolInput(serializers.Serializer[Any]):
     runs = serializers.ListField(child=KeyField(), help_text="UUIDs of scored runs of the project.")
     depth = serializers.IntegerField(required=False, help_text=f"So many of each run; {RUN_DEPTH} if left out.")
     iou_min = serializers.FloatField(
@@ -85,28 +85,28 @@ def report_given(pooling: Pooling) -> Response:
     counts = report and {**report.union._asdict(), "to_judge": report.union.to_judge, "batches": report.batches}
     pooling.report = counts  # type: ignore[attr-defined]
     pooling.progress = pooled_progress(pooling) if pooling.is_opened else None  # type: ignore[attr-defined]
-    return Response(PoolWithReportGiven(pooling).data)
+    return Response(PoolWithReportOutput(pooling).data)
 
 
 class Pools(ApiView):
     pagination_class = Pages
 
-    @extend_schema(operation_id="pools", responses={200: PoolGiven(many=True), 403: Problem})
+    @extend_schema(operation_id="pools", responses={200: PoolOutput(many=True), 403: Problem})
     def get(self, request: Request, project_uuid: UUID) -> Response:
         """Pools of the project, newest first, discarded ones left out."""
         project = grant_by(request, project_uuid, STAFF).project
         rows = POOLINGS.filter(project=project).exclude(state=Pooling.State.DISCARDED)
-        return paged(request, self, rows.select_related("query_set").prefetch_related("sources"), PoolGiven)
+        return paged(request, self, rows.select_related("query_set").prefetch_related("sources"), PoolOutput)
 
     @extend_schema(
         operation_id="pool_plan",
-        request=PoolTaken,
-        responses={201: PoolGiven, **dict.fromkeys((403, 409, 422), Problem)},
+        request=PoolInput,
+        responses={201: PoolOutput, **dict.fromkeys((403, 409, 422), Problem)},
     )
     def post(self, request: Request, project_uuid: UUID) -> Response:
         """Have a worker plan a pool from runs: ask until its state says ready, then open it."""
         project = grant_by(request, project_uuid, STAFF).project
-        body = body_of(request, PoolTaken)
+        body = body_of(request, PoolInput)
         split, query_set = body.pop("split", None), body.pop("query_set", None)
         if split and query_set:
             raise Invalid("query_set: Name a split or a query set, not both.")
@@ -115,17 +115,17 @@ class Pools(ApiView):
         form = PoolForm({"depth": RUN_DEPTH, "iou_min": IOU_MIN, **body, "runs": runs, "which": which}, project=project)
         form_values(form)
         pooling = pool_request(project=project, runs=form.chosen(), scope=form.scope(), actor=person_of(request))
-        return Response(PoolGiven(pooling).data, status=201)
+        return Response(PoolOutput(pooling).data, status=201)
 
 
 class OnePool(ApiView):
-    @extend_schema(operation_id="pool", responses={200: PoolWithReportGiven, 403: Problem, 404: Problem})
+    @extend_schema(operation_id="pool", responses={200: PoolWithReportOutput, 403: Problem, 404: Problem})
     def get(self, request: Request, pooling_uuid: UUID) -> Response:
         """One pool: what it would add to be judged, or how far that is."""
         return report_given(pool_granted(request, pooling_uuid))
 
 
-CHANGED: dict[int, Any] = {200: PoolWithReportGiven, **dict.fromkeys((403, 404, 409, 422), Problem)}
+CHANGED: dict[int, Any] = {200: PoolWithReportOutput, **dict.fromkeys((403, 404, 409, 422), Problem)}
 
 
 class OpenPool(ApiView):

@@ -17,7 +17,7 @@ from models_runner.search.selectors import Shown, searchable, shown_hits
 from models_runner.search.services import search_ask
 
 
-class WhyGiven(serializers.Serializer[Any]):
+class ReasonOutput(serializers.Serializer[Any]):
     """Scores of the video, and of each of its clips the probability that the moment starts and ends there."""
 
     video_score = serializers.FloatField(source="score")
@@ -27,7 +27,7 @@ class WhyGiven(serializers.Serializer[Any]):
     end = serializers.ListField(child=serializers.FloatField())
 
 
-class HitGiven(serializers.Serializer[Any]):
+class HitOutput(serializers.Serializer[Any]):
     """A moment; ``folded`` counts the worse ones that overlap it by half or more."""
 
     rank = serializers.IntegerField()
@@ -37,13 +37,13 @@ class HitGiven(serializers.Serializer[Any]):
     score = serializers.FloatField(source="hit.score")
     folded = serializers.IntegerField(source="hit.folded")
     preview = serializers.SerializerMethodField(help_text="Of an annotated moment that it overlaps by 0.3 or more.")
-    why = WhyGiven()
+    why = ReasonOutput()
 
     def get_preview(self, hit_view: Shown) -> UUID | None:
         return hit_view.seen.preview if hit_view.seen else None
 
 
-class FoundGiven(serializers.Serializer[Any]):
+class SearchOutput(serializers.Serializer[Any]):
     """Best first."""
 
     q = serializers.CharField()
@@ -51,7 +51,7 @@ class FoundGiven(serializers.Serializer[Any]):
     ms = serializers.FloatField(help_text="From asking the search worker to having its answer.")
     searched = serializers.IntegerField(source="answer.searched", help_text="Videos in the index.")
     clip_s = serializers.FloatField(source="answer.clip_s", help_text="Seconds of a clip.")
-    hits = HitGiven(many=True)
+    hits = HitOutput(many=True)
 
 
 class Search(ApiView):
@@ -63,7 +63,7 @@ class Search(ApiView):
             OpenApiParameter("limit", int, description=f"1 to {MOST_MOMENTS} moments; else {DEFAULT_MOMENTS}."),
             OpenApiParameter("every", bool, description="Give also moments that overlap a better one."),
         ],
-        responses={200: FoundGiven, **dict.fromkeys((403, 409, 422, 503), REFUSED)},
+        responses={200: SearchOutput, **dict.fromkeys((403, 409, 422, 503), REFUSED)},
     )
     def get(self, request: Request, project_uuid: UUID) -> Response:
         """Moments for a query, ranked by a trained checkpoint; 503 while it is being loaded: ask again."""
@@ -71,7 +71,7 @@ class Search(ApiView):
         form_data = _parameters(request, project)
         result = search_ask(**form_data)
         answer, hits = result.answer, shown_hits(project, result.answer)
-        return Response(FoundGiven({**form_data, "ms": result.ms, "answer": answer, "hits": hits}).data)
+        return Response(SearchOutput({**form_data, "ms": result.ms, "answer": answer, "hits": hits}).data)
 
 
 def _parameters(request: Request, project: Any) -> dict[str, Any]:
