@@ -12,7 +12,7 @@ from django.utils import timezone
 from accounts.models import Identity, Membership, Project, User
 from core.sql import sql_named
 from judging.models import ExamAttempt, ExamGrade, Flag, GoldGrade, Invitation, Judgment, JudgmentDay, ScreeningAttempt
-from judging.work.selectors.assignments import work_waits
+from judging.work.selectors.assignments import PAIR_REMAINS
 
 Role = Membership.Role
 ANNOTATOR = [Role.ANNOTATOR]
@@ -95,8 +95,9 @@ def has_grades(*, project: Project, user: User) -> bool:
 
 
 JUDGES_OF_A_PAIR = 4  # two a round, nobody twice (TVR-Ranking, section 3.2)
-# A subselect of CASE runs only where its branch is taken: pairs are counted only where nobody can go on.
-SHORTAGE = """
+# A subselect of CASE runs only where its branch is taken: pairs are counted only where nobody can go on. Nor does one
+# after OR where the first is true: who let a batch lapse is looked for only where everybody has seen every batch.
+SHORTAGE = f"""
 WITH people AS MATERIALIZED (
     SELECT member.user_id, member.status FROM accounts_membership member
     JOIN accounts_user person ON person.id = member.user_id AND person.is_active
@@ -107,7 +108,10 @@ waiting AS (
 state AS MATERIALIZED (
     SELECT EXISTS (SELECT 1 FROM waiting CROSS JOIN people WHERE people.status = 'qualified' AND NOT EXISTS (
         SELECT 1 FROM judging_assignment own
-        WHERE own.batch_id = waiting.id AND own.annotator_id = people.user_id)) AS goes_on)
+        WHERE own.batch_id = waiting.id AND own.annotator_id = people.user_id))
+    OR EXISTS (SELECT 1 FROM waiting batch JOIN judging_assignment own ON own.batch_id = batch.id
+        JOIN people ON people.user_id = own.annotator_id AND people.status = 'qualified'
+        WHERE {PAIR_REMAINS.format(annotator="people.user_id")}) AS goes_on)
 SELECT (SELECT count(*) FROM people WHERE status = 'qualified') AS qualified,
     (SELECT count(*) FROM people WHERE status <> 'qualified') AS in_training,
     CASE WHEN goes_on THEN 0 ELSE (SELECT count(*) FROM waiting JOIN judging_pair pair ON pair.batch_id = waiting.id
@@ -116,7 +120,7 @@ SELECT (SELECT count(*) FROM people WHERE status = 'qualified') AS qualified,
     EXISTS (SELECT 1 FROM judging_batch WHERE project_id = %(project)s AND state = 'open')
     OR (NOT EXISTS (SELECT 1 FROM judging_batch WHERE project_id = %(project)s)
         AND EXISTS (SELECT 1 FROM annotation_query WHERE project_id = %(project)s AND NOT is_placeholder)) AS is_judging
-FROM state"""
+FROM state"""  # noqa: S608  # nosec B608 - constants
 
 
 @dataclass(frozen=True)
@@ -124,7 +128,8 @@ class Shortage:
     """Too few annotators: at least so many ``annotators`` more are needed.
 
     Attributes:
-        pairs: how many wait for somebody who has not seen them, while nobody qualified can judge any pair;
+        pairs: how many wait for somebody who has not seen them, while nobody qualified can judge any pair, neither
+            one of a batch new to them nor one of a batch that they let lapse;
             0: judging goes on, but the second round of a pair may find nobody.
     """
 
@@ -137,16 +142,10 @@ class Shortage:
 def shortage_of(project: Project) -> Shortage | None:
     """Return how many annotators a project lacks; None where there are enough, or nothing is to be judged."""
     [row] = sql_named(SHORTAGE, {"project": project.pk})
-    if row.pairs and not _someone_can_return(project):
+    if row.pairs:
         return Shortage(row.slots, row.pairs, row.qualified, row.in_training)
     missing = JUDGES_OF_A_PAIR - row.qualified - row.in_training
     return Shortage(missing, 0, row.qualified, row.in_training) if row.is_judging and missing > 0 else None
-
-
-def _someone_can_return(project: Project) -> bool:
-    """Whether a qualified annotator whose time ran out may go on with pairs of that batch."""
-    members = project.memberships.filter(status=Membership.Status.QUALIFIED, user__is_active=True)
-    return any(work_waits(project_id=project.pk, annotator_id=user) for user in members.values_list("user", flat=True))
 
 
 def staff_of(project: Project) -> QuerySet[Membership]:

@@ -367,22 +367,24 @@ SELECT batch.id FROM ordered JOIN judging_batch batch ON batch.id = ordered.id
 WHERE batch.state = 'open' AND NOT batch.is_paused AND batch.free_slots > 0
 ORDER BY ordered.place LIMIT 1"""
 
-KNOWN_IN_PART = """
-SELECT batch.id FROM judging_batch batch
-WHERE batch.project_id = %(project)s AND batch.state = 'open' AND NOT batch.is_paused AND batch.free_slots > 0
-    AND EXISTS (SELECT 1 FROM judging_assignment mine
-        WHERE mine.batch_id = batch.id AND mine.annotator_id = %(annotator)s)
-    AND EXISTS (SELECT 1 FROM judging_pair pair CROSS JOIN (VALUES (1), (2)) slots (slot)
+# Of a row ``batch`` and the account ``{annotator}``: some pair of the batch can still be assigned to them.
+PAIR_REMAINS = """EXISTS (SELECT 1 FROM judging_pair pair CROSS JOIN (VALUES (1), (2)) slots (slot)
         WHERE pair.batch_id = batch.id AND pair.state = CASE batch.round WHEN 1 THEN 'open' ELSE 'escalated' END
         AND NOT EXISTS (SELECT 1 FROM judging_judgment given
             WHERE given.pair_id = pair.id AND given.round = batch.round AND given.slot = slots.slot)
         AND NOT EXISTS (SELECT 1 FROM judging_assignment held WHERE held.batch_id = batch.id
             AND held.round = batch.round AND held.slot = slots.slot AND held.state = 'open')
         AND NOT EXISTS (SELECT 1 FROM judging_judgment mine
-            WHERE mine.pair_id = pair.id AND mine.annotator_id = %(annotator)s)
+            WHERE mine.pair_id = pair.id AND mine.annotator_id = {annotator})
         AND NOT EXISTS (SELECT 1 FROM judging_flag mine WHERE mine.pair_id = pair.id
-            AND mine.annotator_id = %(annotator)s AND mine.withdrawn_at IS NULL))
-ORDER BY batch.priority DESC, batch.round DESC, batch.begun DESC, batch.id LIMIT 1"""
+            AND mine.annotator_id = {annotator} AND mine.withdrawn_at IS NULL))"""
+KNOWN_IN_PART = f"""
+SELECT batch.id FROM judging_batch batch
+WHERE batch.project_id = %(project)s AND batch.state = 'open' AND NOT batch.is_paused AND batch.free_slots > 0
+    AND EXISTS (SELECT 1 FROM judging_assignment mine
+        WHERE mine.batch_id = batch.id AND mine.annotator_id = %(annotator)s)
+    AND {PAIR_REMAINS.format(annotator="%(annotator)s")}
+ORDER BY batch.priority DESC, batch.round DESC, batch.begun DESC, batch.id LIMIT 1"""  # noqa: S608  # nosec B608 - constants
 
 REQUESTED_PAIRS = """
 SELECT pair.id, ARRAY(SELECT given.slot FROM judging_judgment given

@@ -1,18 +1,24 @@
 """Too few annotators: the pages say how many more are needed, before pairs wait and while they do."""
 
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.models import Project
-from judging.models import Batch
+from judging.models import Assignment, Batch
 from judging.people.selectors import Shortage, shortage_of
+from judging.work.selectors.assignments import work_waits
 from judging.work.services.assignments import assignments_sweep
 from tests.factories import (
     AssignmentFactory,
     BatchFactory,
+    FlagFactory,
+    JudgmentFactory,
     MembershipFactory,
     ProjectFactory,
     QueryFactory,
@@ -24,6 +30,46 @@ from tests.judging.views.acts import url
 
 pytestmark = pytest.mark.django_db
 MORE = "2 more annotators are needed for 1 pair."
+
+
+def member_set(assignment: Assignment, **values: str) -> None:
+    assignment.project.memberships.filter(user=assignment.annotator).update(**values)
+
+
+def account_close(assignment: Assignment) -> None:
+    assignment.annotator.is_active = False
+    assignment.annotator.save()
+
+
+def lapse(assignment: Assignment) -> None:
+    Assignment.objects.filter(pk=assignment.pk).update(state="lapsed", ended_at=timezone.now())
+
+
+def hand_out(assignment: Assignment, *slots: int, graded: bool = False) -> None:
+    """Give slots of the batch to others, who know it then as well; they have graded its pair or are at it."""
+    lapse(assignment)
+    for slot in slots:
+        other = AssignmentFactory(batch=assignment.batch, slot=slot)
+        if graded:
+            JudgmentFactory(assignment=other)
+            Assignment.objects.filter(pk=other.pk).update(state="finished", ended_at=timezone.now())
+
+
+# What happened to the one pair of a batch after somebody let it lapse, and whether they may go on with it.
+RETURNS: dict[str, tuple[Callable[[Assignment], object], bool]] = {
+    "nothing": (lambda own: None, True),
+    "they are suspended": (lambda own: member_set(own, status="suspended"), False),
+    "they are in training": (lambda own: member_set(own, status="training"), False),
+    "their account is closed": (account_close, False),
+    "they graded it": (lambda own: JudgmentFactory(assignment=own), False),
+    "they flagged it": (lambda own: FlagFactory(assignment=own), False),
+    "they took their flag back": (lambda own: FlagFactory(assignment=own, withdrawn_at=timezone.now()), True),
+    "one slot is assigned": (lambda own: hand_out(own, 2), True),
+    "both slots are assigned": (lambda own: hand_out(own, 1, 2), False),
+    "one slot is graded": (lambda own: hand_out(own, 2, graded=True), True),
+    "both slots are graded": (lambda own: hand_out(own, 1, 2, graded=True), False),
+    "it was escalated": (lambda own: own.batch.pairs.update(state="escalated") and Batch.objects.update(round=2), True),
+}
 
 
 @pytest.fixture
@@ -68,6 +114,33 @@ def test_who_ran_out_of_time_may_go_on(project: Project) -> None:
     batch.refresh_from_db()
     assert batch.free_slots == 2
     assert shortage_of(project) == Shortage(annotators=2, pairs=0, qualified=2, in_training=0)
+
+
+@pytest.mark.parametrize("case", RETURNS)
+def test_the_statement_says_of_all_what_taking_would_say_of_each(project: Project, case: str) -> None:
+    batch = BatchFactory(query__project=project, pairs=1)
+    own = AssignmentFactory(batch=batch, annotator=annotator(project))
+    happens, can_return = RETURNS[case]
+    happens(own)
+    lapse(own)
+    Batch.objects.update(free_slots=1)  # where the count lags behind, too
+    qualified = project.memberships.filter(status="qualified", user__is_active=True).values_list("user", flat=True)
+    assert any(work_waits(project_id=project.pk, annotator_id=user) for user in qualified) == can_return
+    shortage = shortage_of(project)
+    assert shortage is not None
+    assert shortage.pairs == (0 if can_return else 1)
+
+
+@pytest.mark.parametrize("people", [2, 20])
+def test_one_statement_however_many_have_seen_the_pair(project: Project, stuck: Batch, people: int) -> None:
+    for person in (annotator(project) for _ in range(people - 2)):
+        assignment = AssignmentFactory(batch=stuck, annotator=person)
+        FlagFactory(assignment=assignment)
+        lapse(assignment)
+    Batch.objects.update(free_slots=2)
+    with CaptureQueriesContext(connection) as statements:
+        assert shortage_of(project) == Shortage(annotators=2, pairs=1, qualified=people, in_training=0)
+    assert len(statements) == 1
 
 
 def test_paused_batches_and_judged_projects_need_nobody(project: Project, stuck: Batch) -> None:
