@@ -33,6 +33,10 @@ def video_path(video: "Video", filename: str) -> str:
     return f"videos/{uuid4().hex}.{filename.rsplit('.', 1)[-1].lower()}"
 
 
+def poster_path(video: "Video", filename: str) -> str:
+    return f"posters/{uuid4().hex}{PurePath(filename).suffix}"
+
+
 class Corpus(models.Model):
     """All videos that moments are retrieved from."""
 
@@ -64,6 +68,12 @@ class ProjectCorpus(models.Model):
 class Video(models.Model):
     """One source file; ``file`` is what the storage holds, empty while there is none."""
 
+    class Poster(models.TextChoices):
+        MISSING = "missing"  # of a database from before there were any: the first request orders it
+        REQUESTED = "requested"  # a task makes it
+        READY = "ready"
+        FAILED = "failed"  # neither the file nor a moment shows a frame
+
     uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
     corpus = models.ForeignKey(Corpus, models.PROTECT, related_name="videos")
     name = models.CharField(max_length=200)
@@ -73,6 +83,17 @@ class Video(models.Model):
     index_is_given = models.BooleanField(default=True, help_text="Whether the source files give the index.")
     source_split = models.CharField(max_length=40, blank=True)
     file = models.FileField(upload_to=video_path, blank=True, max_length=255)
+    poster = models.FileField(
+        upload_to=poster_path,
+        blank=True,
+        max_length=255,
+        default="",
+        db_default="",
+        help_text="A picture that stands for it.",
+    )
+    poster_state = models.CharField(
+        max_length=9, choices=Poster, default=Poster.MISSING, db_default=Poster.MISSING.value
+    )
 
     class Meta:
         constraints = [
@@ -80,10 +101,23 @@ class Video(models.Model):
             models.UniqueConstraint(fields=["corpus", "index"], name="video_index_once_per_corpus"),
             models.CheckConstraint(condition=Q(duration_s__gt=0), name="video_lasts"),
             models.CheckConstraint(condition=Q(fps__isnull=True) | Q(fps__gt=0), name="video_has_frames"),
+            models.CheckConstraint(
+                condition=Q(poster_state__in=["missing", "requested", "failed"], poster="")
+                | (Q(poster_state="ready") & ~Q(poster="")),
+                name="video_poster_ready_is_there",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["id"], condition=Q(poster_state="requested"), name="video_with_poster_requested")
         ]
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def poster_version(self) -> str:
+        """Return what the poster's address carries: another poster has another version."""
+        return PurePath(str(self.poster.name)).stem
 
 
 def part_path(part: "VideoPart", filename: str) -> str:

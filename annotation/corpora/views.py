@@ -36,9 +36,9 @@ from annotation.corpora.selectors import (
 from annotation.corpora.services import imports, video_uploads
 from annotation.corpora.services.videos import VIDEO_SUFFIXES
 from annotation.models import CorpusImport, Moment, Video, VideoUpload
-from annotation.previews.services import poster_of
+from annotation.previews.services import poster_of_part, poster_request
 from core.exceptions import MomentJudgeError
-from core.files import file_answer
+from core.files import IMMUTABLE, file_answer
 from core.lists import page_of
 from core.uploads import first_warnings
 
@@ -109,13 +109,17 @@ def video_file(request: MemberRequest, project: Project, video_uuid: UUID) -> Ht
 
 
 @project_page(STAFF)
-def video_poster(request: MemberRequest, project: Project, video_uuid: UUID) -> HttpResponse:
-    """A picture that stands for a video, or for the part ``at=start,end`` of it; an empty frame where there is none."""
-    span = SpanForm(request.GET)
-    poster = poster_of(_video(project, video_uuid), span.span if span.is_valid() else None)
-    if poster is None:
-        return HttpResponse(NO_PICTURE, content_type="image/svg+xml", headers={"Cache-Control": "no-store"})
-    return HttpResponse(poster, content_type="image/jpeg", headers={"Cache-Control": CACHED})
+def video_poster(request: MemberRequest, project: Project, video_uuid: UUID) -> HttpResponseBase:
+    """A picture that stands for a video, or for the moment at ``at=start,end`` of it; an empty frame where there is
+    none yet. ``v`` names the version of the picture that a page shows: a browser keeps that one."""
+    row, span = _video(project, video_uuid), SpanForm(request.GET)
+    if span.is_valid() and (poster := poster_of_part(row, *span.span)):
+        return HttpResponse(poster, content_type="image/jpeg", headers={"Cache-Control": CACHED})
+    if row.poster:
+        cache = IMMUTABLE if request.GET.get("v") == row.poster_version else "private, no-cache"
+        return file_answer(request, row.poster, content_type="image/jpeg", cache=cache)
+    poster_request(video=row)
+    return HttpResponse(NO_PICTURE, content_type="image/svg+xml", headers={"Cache-Control": "no-store"})
 
 
 def _video(project: Project, uuid: UUID) -> Video:

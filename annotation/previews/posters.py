@@ -32,19 +32,16 @@ def _frames_of(image: Image.Image, count: int) -> Iterator[Image.Image]:
         yield image.convert("RGB")
 
 
-def poster_of_video(path: Path, span: tuple[float, float] | None = None) -> bytes | None:
+def poster_of_video(path: Path) -> bytes | None:
     """Return the poster of a video file, or None where no frame of it can be read.
 
-    Args:
-        span: seconds of the video, of which the poster is; None: all of it.
+    It starts ffmpeg, up to ``len(SHARES)`` times: a task calls it, never the web process.
 
     Raises:
         VideoUnreadable: the file shows no picture.
     """
     source = process.open_source(path)
-    start_s, end_s = span or (0.0, source.duration_s)
-    seconds = (start_s + share * (min(end_s, source.duration_s) - start_s) for share in SHARES)
-    frames = (_frame_at(source, second) for second in seconds)
+    frames = (_frame_at(source, share * source.duration_s) for share in SHARES)
     return _poster(frame for frame in frames if frame is not None)
 
 

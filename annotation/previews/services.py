@@ -10,12 +10,12 @@ from tempfile import TemporaryDirectory
 from uuid import uuid4
 
 from django.core.files.base import ContentFile
-from django.core.files.storage import FileSystemStorage, default_storage
+from django.core.files.storage import default_storage
 from django.db import IntegrityError, transaction
-from django.db.models import F, QuerySet
-from django.db.models.functions import Abs
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Value
+from django.db.models.functions import Abs, Greatest, Least
 
-from annotation.corpora.models import preview_path
+from annotation.corpora.models import poster_path, preview_path
 from annotation.models import Moment, Video
 from annotation.previews import posters
 from annotation.previews.cutting import CutFailure, Preview, cut_previews
@@ -59,6 +59,7 @@ def previews_cut(*, video: Video, moments: QuerySet[Moment]) -> int:
     except (VideoUnreadable, FileNotFoundError) as error:
         _fail(waiting, NOT_READABLE.format(error))
     logger.info("video %s: %s of %s previews cut", video.pk, n_written, len(waiting))
+    video_make_poster(video_id=video.pk)
     return n_written
 
 
@@ -140,21 +141,71 @@ def local_copy(video: Video) -> Iterator[Path]:
         yield path
 
 
-def poster_of(video: Video, span: tuple[float, float] | None = None) -> bytes | None:
-    """Return a picture that stands for the video, a JPEG: of its middle moment, else of its file where that is here.
+@durable("annotation.tasks.video_make_poster")
+def video_make_poster(*, video_id: int) -> bool:
+    """Make the picture that stands for the video, unless it has one; return whether it was made.
 
-    ``span``, seconds: of this part of it, where the file is here. None where nothing can be shown.
+    It is of the middle moment, or of the file where no moment is ready. Safe to repeat: a lost race costs a file.
     """
-    is_here = bool(video.file) and isinstance(video.file.storage, FileSystemStorage)
-    if not (is_here and span):
-        ready = video.moments.filter(preview_state=Moment.Preview.READY)
-        middle = ready.order_by(Abs(F("start_s") + F("end_s") - video.duration_s), "pk").first()
-        if middle is not None and (poster := poster_of_moment(middle)):
-            return poster
-    try:
-        return posters.poster_of_video(Path(video.file.path), span) if is_here else None
-    except VideoUnreadable:
+    video = Video.objects.filter(pk=video_id).exclude(poster_state=Video.Poster.READY).first()
+    if video is None:
+        return False
+    poster = _poster_of_middle(video) or _poster_of_file(video)
+    name = poster_save(poster)
+    unchanged = Video.objects.filter(pk=video.pk, file=video.file.name).exclude(poster_state=Video.Poster.READY)
+    state = Video.Poster.READY if name else Video.Poster.FAILED
+    if not unchanged.update(poster=name, poster_state=state):
+        files_delete(name)
+        return False
+    return bool(name)
+
+
+def _poster_of_middle(video: Video) -> bytes | None:
+    ready = video.moments.filter(preview_state=Moment.Preview.READY)
+    middle = ready.order_by(Abs(F("start_s") + F("end_s") - video.duration_s), "pk").first()
+    return poster_of_moment(middle) if middle else None
+
+
+def _poster_of_file(video: Video) -> bytes | None:
+    if not video.file:
         return None
+    try:
+        with local_copy(video) as path:
+            return posters.poster_of_video(path)
+    except (VideoUnreadable, FileNotFoundError):
+        return None
+
+
+def poster_save(poster: bytes | None) -> str:
+    """Store a poster and return the file's name; an empty one for none."""
+    return default_storage.save(poster_path(Video(), "poster.jpg"), ContentFile(poster)) if poster else ""
+
+
+@transaction.atomic
+def poster_request(*, video: Video) -> None:
+    """Order the poster of a video that nobody has ordered yet; a task makes it."""
+    missing = Video.objects.filter(pk=video.pk, poster_state=Video.Poster.MISSING)
+    if missing.update(poster_state=Video.Poster.REQUESTED):
+        send_on_commit("annotation.tasks.video_make_poster", video.pk)
+
+
+@swept
+def posters_sweep(now: datetime | None = None) -> int:
+    """Send the making of posters again whose message was lost; cutting makes those of videos that wait for it."""
+    requested = Video.objects.filter(poster_state=Video.Poster.REQUESTED)
+    uncut = Moment.objects.filter(preview_state=Moment.Preview.MISSING, video=OuterRef("pk"))
+    ids = list(requested.exclude(~Q(file="") & Exists(uncut)).order_by("pk").values_list("pk", flat=True)[:500])
+    for video_id in ids:
+        send_on_commit("annotation.tasks.video_make_poster", video_id)
+    return len(ids)
+
+
+def poster_of_part(video: Video, start_s: float, end_s: float) -> bytes | None:
+    """Return the poster of the moment that overlaps this part of the video most; None where none does."""
+    overlap = Least(F("end_s"), Value(end_s)) - Greatest(F("start_s"), Value(start_s))
+    ready = video.moments.filter(preview_state=Moment.Preview.READY, start_s__lt=end_s, end_s__gt=start_s)
+    nearest = ready.order_by(overlap.desc(), "pk").first()
+    return poster_of_moment(nearest) if nearest else None
 
 
 def poster_of_moment(moment: Moment) -> bytes | None:

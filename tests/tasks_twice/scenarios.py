@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.utils import timezone
 
@@ -18,7 +19,7 @@ from annotation.captions.services.rewriting import caption_redo, failure_of, rew
 from annotation.corpora.services import imports
 from annotation.corpora.services.imports import corpus_import_create, corpus_import_work
 from annotation.corpora.services.video_uploads import video_part_add
-from annotation.models import Caption, Moment, Rewriting, VideoUpload
+from annotation.models import Caption, Moment, Rewriting, Video, VideoUpload
 from annotation.pools.services.poolings import Draw, Scope, pooling_discard
 from annotation.statistics.services import statistics_request
 from annotation.train_sets.services import train_set_discard, train_set_start
@@ -120,6 +121,14 @@ def uncut_video(ground: Ground) -> TaskScenario:
         MomentFactory(video=video, start_s=start_s, end_s=start_s + 1.0, uncut=True)
     fields = {"preview_state": Moment.Preview.FAILED, "preview_error": "It was taken away."}
     return TaskScenario((video.pk,), over=lambda: video.moments.update(**fields))
+
+
+def unpictured_video(ground: Ground) -> TaskScenario:
+    video = VideoFactory(corpus=ground.hand_made.corpus, duration_s=4.0)
+    video.file.save("clip.mp4", ContentFile(ground.clip))
+    poster = default_storage.save("posters/theirs.jpg", ContentFile(b"JPEG"))
+    over = partial(Video.objects.filter(pk=video.pk).update, poster=poster, poster_state="ready")
+    return TaskScenario((video.pk,), over=over)
 
 
 def uploaded_corpus(ground: Ground) -> TaskScenario:
@@ -421,6 +430,7 @@ def searched(ground: Ground) -> TaskScenario:
 
 TASK_SCENARIOS: dict[str, Callable[[Ground], TaskScenario]] = {
     "annotation.tasks.video_cut_previews": uncut_video,
+    "annotation.tasks.video_make_poster": unpictured_video,
     "core.tasks.sweep": nothing,
     "annotation.tasks.previews_sweep": nothing,
     "annotation.tasks.corpus_import_work": uploaded_corpus,

@@ -23,7 +23,14 @@ from django.db.models import Sum
 from accounts.models import Project, User
 from annotation.corpora.importers.base import SubtitleRecord
 from annotation.corpora.models import part_path, video_path
-from annotation.corpora.services.videos import VideoRefused, subtitles_read, video_check, video_name, video_store
+from annotation.corpora.services.videos import (
+    VideoRefused,
+    poster_store,
+    subtitles_read,
+    video_check,
+    video_name,
+    video_store,
+)
 from annotation.models import Corpus, Video, VideoPart, VideoUpload
 from annotation.previews.process import Source, open_source
 from core import clock
@@ -233,14 +240,16 @@ def video_upload_read(*, upload_id: int) -> None:
 def _read(row: VideoUpload) -> None:
     with _temporary_file() as file:
         _join(row, file)
-        source = open_source(Path(file.temporary_file_path()))
+        path = Path(file.temporary_file_path())
+        source = open_source(path)
         video_check(corpus=row.corpus, name=row.name, source=source)
         subtitles = subtitles_read(name=row.name, source=source)
-        file_name = default_storage.save(video_path(Video(), row.file_name), file)
+        poster_name, file_name = poster_store(path), ""  # first: a storage in a folder moves the file away
         try:
-            _finish(row, source, subtitles, file_name)
+            file_name = default_storage.save(video_path(Video(), row.file_name), file)
+            _finish(row, source, subtitles, file_name, poster_name)
         except BaseException:
-            files_delete(file_name)
+            files_delete(file_name, poster_name)
             raise
     logger.info("upload %s is video %s", row.pk, row.video_id)
 
@@ -260,9 +269,11 @@ def _join(row: VideoUpload, file: TemporaryUploadedFile) -> None:
 
 
 @transaction.atomic
-def _finish(row: VideoUpload, source: Source, subtitles: Sequence[SubtitleRecord], file_name: str) -> None:
+def _finish(
+    row: VideoUpload, source: Source, subtitles: Sequence[SubtitleRecord], file_name: str, poster_name: str
+) -> None:
     about: dict[str, Any] = {"corpus": row.corpus, "name": row.name, "source": source, "actor": row.owner}
-    video, n_subtitles = video_store(file_name=file_name, subtitles=subtitles, **about)
+    video, n_subtitles = video_store(file_name=file_name, poster_name=poster_name, subtitles=subtitles, **about)
     UPLOADS.move(row, state=State.DONE, video=video, subtitles=n_subtitles, expires_at=clock.now() + LIFETIME)
     _parts_delete(row)
 

@@ -16,7 +16,9 @@ from annotation.corpora.importers.fields import END_SLACK_S
 from annotation.corpora.importers.subtitles import read_srt
 from annotation.corpora.models import video_path
 from annotation.models import Corpus, Moment, Subtitle, Video
-from annotation.previews.process import Source, open_source, subtitles_of
+from annotation.previews.posters import poster_of_video
+from annotation.previews.process import Source, VideoUnreadable, open_source, subtitles_of
+from annotation.previews.services import poster_save
 from core.audit import audit_record
 from core.exceptions import MomentJudgeError, NotPossible
 from core.media_files import files_delete
@@ -90,11 +92,13 @@ def video_store(
     source: Source,
     subtitles: Sequence[SubtitleRecord],
     file_name: str,
+    poster_name: str,
     actor: User | None,
 ) -> tuple[Video, int]:
-    """Make a stored file that of a video, new or not, with its length, frame rate and subtitles; wake the cutting.
+    """Make a stored file that of a video, new or not, with its poster, length, frame rate and subtitles; wake the
+    cutting.
 
-    The caller has a transaction, and removes the file where this raises.
+    The caller has a transaction, and removes both files where this raises.
 
     Returns:
         The video, and how many subtitles it got: those of the file where it had none.
@@ -104,19 +108,20 @@ def video_store(
     """
     corpus = Corpus.objects.select_for_update(no_key=True).get(pk=corpus.pk)
     video_check(corpus=corpus, name=name, source=source)
-    video = corpus.videos.filter(name=name).first()
+    video = corpus.videos.select_for_update(no_key=True).filter(name=name).first()
     if video is None:
         last = corpus.videos.aggregate(last=Max("index"))["last"]
         video = Video(corpus=corpus, name=name, index=0 if last is None else last + 1, index_is_given=False)
         video.duration_s = source.duration_s
-    replaced = str(video.file.name or "")
-    video.file.name, video.fps = file_name, source.fps
+    replaced = [str(file.name or "") for file in (video.file, video.poster)]
+    video.file.name, video.fps, video.poster.name = file_name, source.fps, poster_name
+    video.poster_state = Video.Poster.READY if poster_name else Video.Poster.FAILED
     video.save()
     video.moments.filter(preview_state=Preview.FAILED).update(preview_state=Preview.MISSING, preview_error="")
     n_subtitles = 0 if video.subtitles.exists() else _subtitles_add(video, subtitles)
     facts = {"video": name, "seconds": round(source.duration_s, 2), "subtitles": n_subtitles}
     audit_record(project=None, actor=actor, action="corpus.video", subject=corpus.uuid, **facts)
-    transaction.on_commit(partial(files_delete, replaced))
+    transaction.on_commit(partial(files_delete, *replaced))
     send_on_commit("annotation.tasks.video_cut_previews", video.pk)
     return video, n_subtitles
 
@@ -124,6 +129,14 @@ def video_store(
 def _subtitles_add(video: Video, records: Iterable[SubtitleRecord]) -> int:
     rows = [Subtitle(video=video, start_s=one.start_s, end_s=one.end_s, text=one.text) for one in records]
     return len(Subtitle.objects.bulk_create(rows, batch_size=AT_ONCE))
+
+
+def poster_store(path: Path) -> str:
+    """Make and store the poster of a video file, and return its name; an empty one where no frame can be read."""
+    try:
+        return poster_save(poster_of_video(path))
+    except VideoUnreadable:
+        return ""
 
 
 def video_add(*, corpus: Corpus, path: Path, actor: User | None = None) -> tuple[Video, int]:
@@ -140,12 +153,14 @@ def video_add(*, corpus: Corpus, path: Path, actor: User | None = None) -> tuple
     subtitles = subtitles_read(name=name, source=source)
     with path.open("rb") as content:
         file_name = default_storage.save(video_path(Video(), path.name), File(content))
+    poster_name = ""
     try:
+        poster_name = poster_store(path)
         with transaction.atomic():
             about: dict[str, Any] = {"corpus": corpus, "name": name, "source": source, "actor": actor}
-            return video_store(file_name=file_name, subtitles=subtitles, **about)
+            return video_store(file_name=file_name, poster_name=poster_name, subtitles=subtitles, **about)
     except BaseException:
-        files_delete(file_name)
+        files_delete(file_name, poster_name)
         raise
 
 
@@ -179,10 +194,14 @@ def _file_add(video: Video, path: Path) -> bool:
     with path.open("rb") as source:
         name = default_storage.save(video_path(video, path.name), File(source))
     with transaction.atomic():
-        n_updated = Video.objects.filter(pk=video.pk, file=replaced).update(file=name)
-        if n_updated:
+        unchanged = Video.objects.select_for_update(no_key=True).filter(pk=video.pk, file=replaced).first()
+        if unchanged is not None:
+            poster = {"poster": "", "poster_state": Video.Poster.REQUESTED}  # cutting makes it, or the sweep
+            Video.objects.filter(pk=video.pk).update(file=name, **poster)
             video.moments.filter(preview_state=Preview.FAILED).update(preview_state=Preview.MISSING, preview_error="")
-    files_delete(replaced if n_updated else name)
-    if n_updated:
-        video.file.name = name
-    return bool(n_updated)
+    if unchanged is None:
+        files_delete(name)
+        return False
+    files_delete(replaced, str(unchanged.poster.name))
+    video.file.name = name
+    return True

@@ -1,25 +1,32 @@
-"""Posters: the middle frame, another where that is dark, and what is served where there is none."""
+"""Posters: the middle frame, another where that is dark; made by tasks, stored, and what stands there until then."""
 
+import re
 from io import BytesIO
 from pathlib import Path
 
 import pytest
 from django.core.files import File
 from django.core.files.base import ContentFile
-from django.core.files.storage import FileSystemStorage
 from django.test import Client
 from django.urls import reverse
 from PIL import Image
 
 from accounts.models import Project
+from annotation.corpora.services.videos import video_add
 from annotation.models import Moment, Video
+from annotation.previews import posters, process
 from annotation.previews.posters import LARGEST, poster_of_preview, poster_of_video
-from annotation.previews.process import VideoUnreadable, encode_gif
+from annotation.previews.process import VideoUnreadable, encode_gif, open_source
+from annotation.previews.services import posters_sweep, video_cut_previews, video_make_poster
+from core.files import IMMUTABLE
 from tests.annotation.previews.clips import make_video
-from tests.factories import MembershipFactory, MomentFactory, VideoFactory, annotator, lead
+from tests.conftest import Messages
+from tests.factories import CorpusFactory, MembershipFactory, MomentFactory, VideoFactory, annotator, lead
+from tests.media import names_in
 
 BLACK, WHITE, RED, BLUE = (0, 0, 0), (250, 250, 250), (220, 20, 20), (20, 20, 220)
 Colour = tuple[int, int, int]
+TASK = "annotation.tasks.video_make_poster"
 
 
 def gif_of(*colours: Colour, size: tuple[int, int] = (64, 36)) -> BytesIO:
@@ -69,11 +76,6 @@ class TestOfVideo:
     def test_a_frame_that_shows_something(self, darkening: Path) -> None:
         assert colour_of(poster_of_video(darkening)) == WHITE
 
-    def test_of_a_part(self, darkening: Path) -> None:
-        assert colour_of(poster_of_video(darkening, (3.0, 5.0))) == BLACK
-        assert colour_of(poster_of_video(darkening, (0.0, 1.0))) == WHITE
-        assert colour_of(poster_of_video(darkening, (5.0, 500.0))) == BLACK
-
     def test_no_video(self, tmp_path: Path) -> None:
         (tmp_path / "v.mp4").write_bytes(b"no video")
         with pytest.raises(VideoUnreadable):
@@ -86,40 +88,80 @@ class TestAddresses:
         project = Project.objects.get(dataset__corpus=video.corpus)
         answer = client.get(reverse("annotation:video-poster", args=[project.uuid, video.uuid]) + query)
         assert answer.status_code == 200
-        return answer.headers["Content-Type"], answer.content
+        return answer.headers["Content-Type"], answer.getvalue()
 
     def moment(self, video: Video, start: float, colour: Colour) -> Moment:
         row: Moment = MomentFactory(video=video, start_s=start, end_s=start + 2)
         row.preview.save("x.gif", ContentFile(gif_of(colour).read()))
         return row
 
-    def test_of_the_moment_in_the_middle(self, client: Client, project: Project) -> None:
+    def test_a_video_without_one_gets_it_from_a_task_that_is_scheduled_once(
+        self, client: Client, project: Project, messages: Messages
+    ) -> None:
         video = VideoFactory(corpus=project.dataset.corpus, duration_s=60)
         for start, colour in ((0, RED), (29, BLUE), (50, WHITE)):
             self.moment(video, start, colour)
         client.force_login(lead(project))
+        with messages(execute=False) as callbacks:
+            for _ in range(2):
+                kind, picture = self.poster(client, video)
+                assert kind == "image/svg+xml" and picture.startswith(b"<svg")
+        assert [TASK in str(message) for message in callbacks] == [True]
+        assert video_make_poster(video_id=video.pk)
         kind, poster = self.poster(client, video)
         assert (kind, colour_of(poster)) == ("image/jpeg", BLUE)
 
-    def test_of_the_file_and_of_a_part_of_it(
-        self, client: Client, project: Project, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    def test_no_request_starts_ffmpeg(
+        self, client: Client, project: Project, tiny: Path, videos_on_disk: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(Video._meta.get_field("file"), "storage", FileSystemStorage(tmp_path))
+        """Of a part of the video it shows the moment there; the task alone looks into the file."""
         video = VideoFactory(corpus=project.dataset.corpus, duration_s=6)
         with tiny.open("rb") as content:
             video.file.save("v.mp4", File(content))
         client.force_login(lead(project))
+        with monkeypatch.context() as patch:
+            patch.setattr(process, "running", None)
+            for query in ("", "?at=0.50,1.50", "?at=nan,inf"):
+                assert self.poster(client, video, query)[0] == "image/svg+xml"
+        assert video_make_poster(video_id=video.pk)
+        monkeypatch.setattr(process, "running", None)
         whole = self.poster(client, video)
-        part = self.poster(client, video, "?at=0.50,1.50")
-        assert whole[0] == part[0] == "image/jpeg"
-        assert whole[1] != part[1]
-        assert self.poster(client, video, "?at=nan,inf") == whole
+        assert whole[0] == "image/jpeg"
+        assert self.poster(client, video, "?at=0.50,1.50") == self.poster(client, video, "?at=nan,inf") == whole
+        self.moment(video, 1, BLUE)
+        assert colour_of(self.poster(client, video, "?at=0.50,1.50")[1]) == BLUE
+        assert self.poster(client, video, "?at=4.00,5.00") == self.poster(client, video) == whole
 
-    def test_an_empty_frame_where_nothing_can_be_shown(self, client: Client, project: Project) -> None:
+    def test_browsers_keep_it_until_it_is_another(
+        self, client: Client, project: Project, tiny: Path, tmp_path: Path
+    ) -> None:
+        video = VideoFactory(corpus=project.dataset.corpus, duration_s=open_source(tiny).duration_s)
+        self.moment(video, 0, RED)
+        video_make_poster(video_id=video.pk)
         client.force_login(lead(project))
-        kind, picture = self.poster(client, VideoFactory(corpus=project.dataset.corpus))
-        assert kind == "image/svg+xml"
-        assert picture.startswith(b"<svg")
+        page = reverse("annotation:corpus", args=[project.uuid])
+        address = reverse("annotation:video-poster", args=[project.uuid, video.uuid])
+        [old] = re.findall(rf"{address}[?]v=\w+", client.get(page).text)
+        assert old in client.get(reverse("annotation:video", args=[project.uuid, video.uuid])).text
+        assert client.get(old).headers["Cache-Control"] == IMMUTABLE
+        assert client.get(address).headers["Cache-Control"] == "private, no-cache"
+        video.moments.update(preview_state="failed", preview_error="It broke.")  # so that the file may be replaced
+        (tmp_path / f"{video.name}.mp4").write_bytes(tiny.read_bytes())
+        video_add(corpus=video.corpus, path=tmp_path / f"{video.name}.mp4")
+        [new] = re.findall(rf"{address}[?]v=\w+", client.get(page).text)
+        assert new != old
+        assert client.get(old).headers["Cache-Control"] == "private, no-cache"
+
+    def test_an_empty_frame_where_nothing_can_be_shown(
+        self, client: Client, project: Project, messages: Messages
+    ) -> None:
+        client.force_login(lead(project))
+        video = VideoFactory(corpus=project.dataset.corpus)
+        for n_messages in (1, 0):  # a task found nothing: nobody asks again
+            with messages() as callbacks:
+                kind, picture = self.poster(client, video)
+            assert kind == "image/svg+xml" and picture.startswith(b"<svg")
+            assert len(callbacks) == n_messages
 
     def test_who_may_see_them(self, client: Client, project: Project) -> None:
         moment = self.moment(VideoFactory(corpus=project.dataset.corpus), 0, RED)
@@ -136,3 +178,75 @@ class TestAddresses:
             assert tuple(client.get(url).status_code for url in (of_video, of_moment)) == statuses
         client.force_login(lead(project))
         assert client.get(reverse("annotation:video-poster", args=[project.uuid, other.uuid])).status_code == 404
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("videos_on_disk")
+class TestMade:
+    def uploaded(self, tiny: Path, **values: object) -> Video:
+        video: Video = VideoFactory(**values)
+        video.file.save("v.mp4", ContentFile(tiny.read_bytes()))
+        return video
+
+    def test_when_a_file_is_added(self, tiny: Path) -> None:
+        video, _ = video_add(corpus=CorpusFactory(), path=tiny)
+        assert video.poster_state == "ready"
+        with Image.open(video.poster) as image:
+            assert image.format == "JPEG"
+
+    def test_when_moments_are_cut(self, tiny: Path, messages: Messages) -> None:
+        video = self.uploaded(tiny)
+        MomentFactory(video=video, start_s=0, end_s=1, uncut=True)
+        assert video_cut_previews(video_id=video.pk) == 1
+        video.refresh_from_db()
+        assert video.poster_state == "ready" and video.poster.size
+
+    def test_once_and_a_lost_race_leaves_the_winners_file(self, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        video = self.uploaded(tiny)
+        names = names_in("posters")
+        read = posters.poster_of_video
+
+        def overtaken(path: Path) -> bytes | None:
+            with monkeypatch.context() as patch:
+                patch.setattr(posters, "poster_of_video", read)
+                assert video_make_poster(video_id=video.pk)
+            return read(path)
+
+        monkeypatch.setattr(posters, "poster_of_video", overtaken)
+        assert not video_make_poster(video_id=video.pk)
+        assert not video_make_poster(video_id=video.pk)
+        video.refresh_from_db()
+        assert names_in("posters") - names == {video.poster.name.removeprefix("posters/")}
+
+    def test_one_of_a_file_that_was_replaced_meanwhile_is_dropped(
+        self, tiny: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        video = self.uploaded(tiny)
+        read = posters.poster_of_video
+
+        def overtaken(path: Path) -> bytes | None:
+            Video.objects.update(file="videos/another.mp4")
+            return read(path)
+
+        monkeypatch.setattr(posters, "poster_of_video", overtaken)
+        assert not video_make_poster(video_id=video.pk)
+        video.refresh_from_db()
+        assert (video.poster.name, video.poster_state) == ("", "missing")
+
+    def test_no_file_no_moment_and_no_video(self, tiny: Path) -> None:
+        broken = VideoFactory()
+        broken.file.save("v.mp4", ContentFile(b"no video"))
+        for video in (broken, VideoFactory(file="videos/lost.mp4"), VideoFactory()):
+            assert not video_make_poster(video_id=video.pk)
+            video.refresh_from_db()
+            assert (video.poster_state, video.poster.name) == ("failed", "")
+
+    def test_the_sweep_sends_what_was_lost(self, tiny: Path, messages: Messages) -> None:
+        requested = self.uploaded(tiny, poster_state="requested")
+        self.uploaded(tiny)  # nobody has looked at it
+        cut_soon = self.uploaded(tiny, poster_state="requested")  # cutting makes it
+        MomentFactory(video=cut_soon, start_s=0, end_s=1, uncut=True)
+        with messages():
+            assert posters_sweep() == 1
+        assert set(Video.objects.filter(poster_state="ready")) == {requested}
+        assert posters_sweep() == 0
