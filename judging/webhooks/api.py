@@ -120,7 +120,9 @@ class PingWebhook(ApiView):
         """Send a message of the event ``ping``: its delivery says what came of it."""
         webhook = webhook_granted(request, webhook_uuid)
         body_of(request, Nothing)
-        return Response(DeliveryOutput(services.webhook_ping(webhook=webhook)).data, status=202)
+        return Response(
+            DeliveryOutput(services.webhook_ping(webhook=webhook, actor=person_of(request))).data, status=202
+        )
 
 
 class Deliveries(ApiView):
@@ -143,7 +145,9 @@ class RetryDelivery(ApiView):
         delivery = get_object_or_404(WebhookDelivery.objects.select_related("webhook__project"), uuid=delivery_uuid)
         grant(request, delivery.webhook.project, LEAD)
         body_of(request, Nothing)
-        return Response(DeliveryOutput(services.delivery_retry(delivery=delivery)).data, status=202)
+        return Response(
+            DeliveryOutput(services.delivery_retry(delivery=delivery, actor=person_of(request))).data, status=202
+        )
 
 
 def webhook_granted(request: Request, webhook_uuid: UUID) -> Webhook:

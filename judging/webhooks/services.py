@@ -102,25 +102,28 @@ def webhook_delete(*, webhook: Webhook, actor: User) -> None:
 
 
 @transaction.atomic
-def webhook_ping(*, webhook: Webhook) -> WebhookDelivery:
+def webhook_ping(*, webhook: Webhook, actor: User) -> WebhookDelivery:
     """Send a message that only tries the address. Raises NotPossible where the webhook is off."""
     row = _lock(webhook)
     if not row.is_active:
         raise NotPossible("This webhook is off. Switch it on first.")
+    audit_record(project=row.project, actor=actor, action="webhook.ping", subject=row.uuid, url=row.url)
     [delivery] = _deliveries_write([row], PING, {"webhook": row.uuid})
     return delivery
 
 
 @transaction.atomic
-def delivery_retry(*, delivery: WebhookDelivery) -> WebhookDelivery:
+def delivery_retry(*, delivery: WebhookDelivery, actor: User) -> WebhookDelivery:
     """Try a message again now, that was given up or waits. Raises NotPossible where it was sent, or the webhook is
     off."""
-    _lock(delivery.webhook)
-    row = WebhookDelivery.objects.select_for_update(of=("self",)).select_related("webhook").get(pk=delivery.pk)
+    webhook = _lock(delivery.webhook)
+    row = WebhookDelivery.objects.select_for_update().get(pk=delivery.pk)
     if row.state == State.SENT:
         raise NotPossible("This message was sent already.")
-    if not row.webhook.is_active:
+    if not webhook.is_active:
         raise NotPossible("This webhook is off. Switch it on first.")
+    facts = {"event": row.event, "url": webhook.url}
+    audit_record(project=webhook.project, actor=actor, action="webhook.retry", subject=webhook.uuid, **facts)
     row.state, row.attempts, row.next_try_at, row.error = State.WAITING, 0, clock.now(), ""
     row.save(update_fields=["state", "attempts", "next_try_at", "error"])
     DELIVERIES.send(row.webhook_id)

@@ -54,7 +54,7 @@ def webhook_redirect(request: MemberRequest, webhook: Webhook) -> HttpResponse:
 def webhook_ping(request: MemberRequest, webhook: Webhook) -> HttpResponse:
     """Send a test message; the page says what came of it."""
     with errors_as_messages(request, NotPossible):
-        services.webhook_ping(webhook=webhook)
+        services.webhook_ping(webhook=webhook, actor=request.user)
         messages.success(request, "A test message is on its way. Load the page again to see what came of it.")
     return redirect(PAGE, webhook.project.uuid)
 
@@ -90,7 +90,7 @@ def webhook_delete(request: MemberRequest, webhook: Webhook) -> HttpResponse:
 def delivery_retry(request: MemberRequest, delivery: WebhookDelivery) -> HttpResponse:
     """Try a message again now."""
     with errors_as_messages(request, NotPossible):
-        services.delivery_retry(delivery=delivery)
+        services.delivery_retry(delivery=delivery, actor=request.user)
         messages.success(request, "The message is being sent again.")
     return redirect(PAGE, delivery.webhook.project.uuid)
 

@@ -16,6 +16,7 @@ from accounts.services.credentials import decrypt
 from core.exceptions import NotPossible
 from core.jobs import sweep_all
 from core.models import AuditEvent
+from judging.audit.rules import in_words
 from judging.guidelines.services import policy_publish
 from judging.models import Batch, Release, Webhook, WebhookDelivery
 from judging.releases.services import release_build
@@ -48,6 +49,10 @@ def server(settings: Settings) -> Iterator[Server]:
     with serving() as one:
         one.replies = [(200, b"ok", {})]
         yield one
+
+
+def audited() -> list[str]:
+    return list(AuditEvent.objects.order_by("pk").values_list("action", flat=True))
 
 
 def hook(server: Server, **values: Any) -> Webhook:
@@ -92,14 +97,18 @@ class TestWebhooks:
 
     def test_switched_off_it_hears_of_nothing_and_what_waited_is_given_up(self, server: Server) -> None:
         webhook = hook(server)
-        waiting = message(webhook)
-        webhook_change(webhook=webhook, actor=lead(webhook.project), is_active=False)
+        waiting, actor = message(webhook), lead(webhook.project)
+        webhook_change(webhook=webhook, actor=actor, is_active=False)
         event_record(project_id=webhook.project_id, event=Event.BATCH_DONE)
         waiting.refresh_from_db()
         assert (WebhookDelivery.objects.count(), waiting.state, waiting.error) == (1, "failed", services.OFF)
-        for refused in (lambda: webhook_ping(webhook=webhook), lambda: delivery_retry(delivery=waiting)):
+        for refused in (
+            lambda: webhook_ping(webhook=webhook, actor=actor),
+            lambda: delivery_retry(delivery=waiting, actor=actor),
+        ):
             with pytest.raises(NotPossible, match="off"):
                 refused()
+        assert audited() == ["webhook.change"]
 
     def test_deleted_it_takes_its_messages_along(self, server: Server) -> None:
         webhook = hook(server)
@@ -108,7 +117,7 @@ class TestWebhooks:
         assert not WebhookDelivery.objects.exists()
         assert AuditEvent.objects.filter(action="webhook.delete").exists()
         with pytest.raises(NotPossible, match="deleted"):
-            webhook_ping(webhook=webhook)
+            webhook_ping(webhook=webhook, actor=lead(webhook.project))
 
     @pytest.mark.parametrize("values", [{"url": "ftp://x"}, {"secret": ""}, {"events": []}, {"events": ["other"]}])
     def test_the_database_refuses_what_is_no_webhook(self, values: dict[str, Any]) -> None:
@@ -126,7 +135,7 @@ class TestMessages:
     def test_it_is_signed_and_says_nothing_of_the_content(self, server: Server, messages: Messages) -> None:
         webhook = hook(server)
         with messages():
-            delivery = webhook_ping(webhook=webhook)
+            delivery = webhook_ping(webhook=webhook, actor=lead(webhook.project))
         ((_, _, headers, body),) = server.requests
         parts = dict(part.split("=") for part in headers["MomentJudge-Signature"].split(","))
         digest = hmac.new(b"whsec_tests", parts["t"].encode() + b"." + body, "sha256").hexdigest()
@@ -199,12 +208,25 @@ class TestMessages:
 
     def test_given_up_it_is_tried_again_on_request(self, server: Server, messages: Messages) -> None:
         delivery = message(hook(server), state="failed", error="No answer.", attempts=MOST_TRIES)
+        actor = lead(delivery.webhook.project)
         with messages():
-            delivery_retry(delivery=delivery)
+            delivery_retry(delivery=delivery, actor=actor)
         delivery.refresh_from_db()
         assert (delivery.state, delivery.attempts) == ("sent", 1)
         with pytest.raises(NotPossible, match="sent already"):
-            delivery_retry(delivery=delivery)
+            delivery_retry(delivery=delivery, actor=actor)
+        assert audited() == ["webhook.retry"]
+
+    def test_the_audit_names_who_sent_a_message(self, server: Server) -> None:
+        webhook = hook(server)
+        delivery, actor = message(webhook, event="batch.done"), lead(webhook.project)
+        webhook_ping(webhook=webhook, actor=actor)
+        delivery_retry(delivery=delivery, actor=actor)
+        assert audited() == ["webhook.ping", "webhook.retry"]
+        for event in AuditEvent.objects.all():
+            assert (event.project, event.actor, event.subject) == (webhook.project, actor, webhook.uuid)
+            assert in_words(event.action, event.data).endswith(f" to {server.address}")
+        assert "batch.done" in in_words("webhook.retry", AuditEvent.objects.get(action="webhook.retry").data)
 
     def test_old_ones_are_forgotten(self, server: Server) -> None:
         webhook = hook(server)
