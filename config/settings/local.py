@@ -8,7 +8,6 @@ from .base import MOMENTJUDGE_VAR, STORAGES
 
 SECRET_KEY = local_secret(make_var_folder(MOMENTJUDGE_VAR))
 LEADS_RUN_BENCHMARKS = env_bool("LEADS_RUN_BENCHMARKS", True)
-WEBHOOK_PRIVATE_ADDRESSES = env_bool("WEBHOOK_PRIVATE_ADDRESSES", True)
 # Static files are served from where they lie, nothing is collected
 STATIC_ROOT = None  # type: ignore[assignment]
 STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}

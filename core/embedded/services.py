@@ -10,6 +10,7 @@ import sys
 import time
 import tomllib
 from collections.abc import Iterator, Sequence
+from ipaddress import ip_address
 from pathlib import Path
 from subprocess import DEVNULL, STDOUT
 from typing import Any
@@ -106,6 +107,8 @@ def environment_for(name: str, *, var: Path) -> dict[str, str]:
     if name != "web":
         extra |= {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
     extra |= {"HF_HUB_CACHE": os.environ.get("HF_HUB_CACHE") or str(var / "models")}
+    if ip_address(HOST).is_loopback:  # whoever makes a webhook may reach all of this machine anyhow
+        extra |= {"WEBHOOK_PRIVATE_ADDRESSES": os.environ.get("WEBHOOK_PRIVATE_ADDRESSES", "1")}
     inherited = {key: value for key, value in os.environ.items() if key != "DATABASE_POOL"}
     return inherited | extra | ({"DATABASE_POOL": "4"} if name == "web" else {})
 

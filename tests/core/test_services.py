@@ -1,3 +1,4 @@
+import json
 import os
 import signal
 import subprocess
@@ -9,6 +10,7 @@ import psutil
 import pytest
 
 from config.celery_app import QUEUES
+from core.embedded import services
 from core.embedded.folder import EmbeddedError
 from core.embedded.services import WORKERS, Child, command_of, end_children, environment_for
 from core.embedded.supervisor import PAUSES_S, Supervisor
@@ -49,6 +51,67 @@ def test_the_caller_decides_whether_models_come_from_the_hub(
     if value is not None:
         monkeypatch.setenv("HF_HUB_OFFLINE", value)
     assert {environment_for(name, var=tmp_path).get("HF_HUB_OFFLINE") for name in ("web", "worker", "gpu")} == {value}
+
+
+@pytest.mark.parametrize(
+    ("host", "setting", "value"),
+    [
+        *(("127.0.0.1", None, "1"), ("::1", None, "1"), ("127.0.0.1", "0", "0")),
+        *(("0.0.0.0", None, None), ("::", None, None), ("192.168.1.5", None, None), ("0.0.0.0", "1", "1")),
+    ],
+)
+def test_webhooks_reach_private_addresses_where_nobody_else_reaches_the_site(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, host: str, setting: str | None, value: str | None
+) -> None:
+    """Or where whoever runs it says so."""
+    monkeypatch.setattr(services, "HOST", host)
+    monkeypatch.delenv("WEBHOOK_PRIVATE_ADDRESSES", raising=False)
+    if setting is not None:
+        monkeypatch.setenv("WEBHOOK_PRIVATE_ADDRESSES", setting)
+    for name in ("web", "worker"):
+        assert environment_for(name, var=tmp_path).get("WEBHOOK_PRIVATE_ADDRESSES") == value
+
+
+DEFAULTS = ("LEADS_RUN_BENCHMARKS", "WEBHOOK_PRIVATE_ADDRESSES", "HF_HUB_CACHE")
+PRINT = """
+import json
+from django.conf import settings
+from huggingface_hub import constants
+print(json.dumps([settings.LEADS_RUN_BENCHMARKS, settings.WEBHOOK_PRIVATE_ADDRESSES, constants.HF_HUB_CACHE]))
+"""
+
+
+def settings_in(environment: dict[str, str]) -> tuple[bool, bool, str]:
+    """Return the settings of a process of this environment, and where it keeps models of the hub."""
+    output = subprocess.run(
+        [sys.executable, "-c", PRINT], env=environment, capture_output=True, check=True, timeout=600
+    )
+    leads_run_benchmarks, reaches_private, models = json.loads(output.stdout)
+    return leads_run_benchmarks, reaches_private, models
+
+
+def test_an_embedded_site_lets_leads_run_benchmarks_and_keeps_models_in_its_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in DEFAULTS:
+        monkeypatch.delenv(name, raising=False)
+    for name in ("web", "gpu"):
+        assert settings_in(environment_for(name, var=tmp_path)) == (True, True, str(tmp_path / "models"))
+
+
+def test_whoever_starts_an_embedded_site_decides_otherwise(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name, value in zip(DEFAULTS, ("0", "0", str(tmp_path / "elsewhere")), strict=True):
+        monkeypatch.setenv(name, value)
+    assert settings_in(environment_for("web", var=tmp_path)) == (False, False, str(tmp_path / "elsewhere"))
+
+
+def test_a_server_started_by_hand_may_listen_anywhere_and_sends_to_the_internet_alone(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in DEFAULTS:
+        monkeypatch.delenv(name, raising=False)
+    own = {"DJANGO_SETTINGS_MODULE": "config.settings.local", "MOMENTJUDGE_VAR": str(tmp_path)}
+    assert settings_in({**os.environ, **own})[:2] == (True, False)
 
 
 def test_every_queue_has_a_worker_that_listens() -> None:
