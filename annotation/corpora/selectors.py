@@ -2,9 +2,10 @@
 
 from collections import defaultdict
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any, NamedTuple
 
-from django.db.models import Count, F, Model, Prefetch, Q, QuerySet, Window
+from django.db.models import Case, Count, F, Model, Prefetch, Q, QuerySet, Value, When, Window
 from django.db.models.functions import RowNumber
 
 from accounts.models import Membership, Project, User
@@ -23,6 +24,7 @@ from annotation.queries.selectors import queries_to_judge, queries_to_train_on
 
 CAPTIONS = "annotation:captions"
 CANDIDATES_SHOWN = 40  # of a moment, on its video's page
+UPLOADS_SHOWN, UPLOADS_AT_MOST = 10, 200  # of one kind; of the kind that is looked at
 HOLDERS: dict[str, tuple[type[Model], str]] = {  # what a corpus holds, and by which path it belongs to it
     "videos": (Video, "corpus"),
     "moments": (Moment, "video__corpus"),
@@ -61,9 +63,43 @@ def corpora_of(user: User) -> list[dict[str, Any]]:
     return list(summaries.values())
 
 
-def uploads_of(corpus: Corpus) -> list[VideoUpload]:
-    """Return what is on its way into the corpus, what failed, and what became a video within a day; oldest first."""
-    return list(corpus.video_uploads.select_related("video").order_by("pk"))
+@dataclass
+class ShownUploads:
+    """Uploads of one kind: the last ones, and how many there are in all."""
+
+    rows: list[VideoUpload]
+    total: int = 0
+
+    @property
+    def is_all(self) -> bool:
+        return len(self.rows) == self.total
+
+
+def uploads_shown(corpus: Corpus, *, only: str = "", file_name: str = "") -> dict[str, ShownUploads]:
+    """Return what is on its way into the corpus (``unfinished``), what ``failed``, and what was ``added`` within a day.
+
+    The last few of each kind, the newest first: more of the kind ``only``. What is being read comes before the others,
+    and before that the upload of ``file_name``, which somebody goes on with.
+    """
+    state = VideoUpload.State
+    kind = Case(
+        When(state__in=VideoUpload.UNFINISHED, then=Value("unfinished")),
+        When(state=state.FAILED, then=Value("failed")),
+        default=Value("added"),
+    )
+    of_file, is_read = Q(name=PurePath(file_name).stem), Q(state=state.READING)
+    order = [Case(When(of_file, then=0), When(is_read, then=1), default=2), F("pk").desc()]
+    uploads = corpus.video_uploads.select_related("video").annotate(
+        kind=kind,
+        position=Window(RowNumber(), partition_by=kind, order_by=order),
+        total=Window(Count("*"), partition_by=kind),
+    )
+    last_ones = uploads.filter(Q(position__lte=UPLOADS_SHOWN) | Q(kind=only, position__lte=UPLOADS_AT_MOST))
+    by_kind = {name: ShownUploads([]) for name in ("unfinished", "failed", "added")}
+    for row in last_ones.order_by("position"):
+        by_kind[row.kind].rows.append(row)
+        by_kind[row.kind].total = row.total
+    return by_kind
 
 
 def corpus_is_seen(corpus_id: int) -> bool:

@@ -30,7 +30,7 @@ from annotation.corpora.selectors import (
     next_step,
     preview_counts,
     projects_run_by,
-    uploads_of,
+    uploads_shown,
     videos_shown,
 )
 from annotation.corpora.services import imports, video_uploads
@@ -67,16 +67,16 @@ def corpus(request: MemberRequest, project: Project) -> HttpResponse:
     words = request.GET.get("q", "").replace("\0", "").strip()
     moments = Moment.objects.filter(video__corpus=project.dataset.corpus_id)
     failures = moments.filter(preview_state=Moment.Preview.FAILED).select_related("video")
-    uploads = uploads_of(project.dataset.corpus)
+    file_name, only = request.GET.get("upload", "").replace("\0", ""), request.GET.get("uploads", "")
+    uploads = uploads_shown(project.dataset.corpus, only=only, file_name=file_name)
     context = {
         "page": page_of(request, videos_shown(project.dataset.corpus, words), PER_PAGE),
         "words": words,
         "failures": failures.order_by("video__name", "start_s")[:FAILURES_SHOWN],
         "counts": preview_counts(project.dataset.corpus_id),
         "step": next_step(project),
-        "unfinished": [row for row in uploads if row.state != VideoUpload.State.DONE],
-        "added": [row for row in uploads if row.state == VideoUpload.State.DONE],
-        "is_reading": any(row.state == VideoUpload.State.READING for row in uploads),
+        "uploads": uploads,
+        "is_reading": any(row.state == VideoUpload.State.READING for row in uploads["unfinished"].rows),
         "suffixes": ",".join(VIDEO_SUFFIXES),
         "most_mb": settings.VIDEO_MAX_MB,
         "piece_bytes": settings.VIDEO_PIECE_BYTES,

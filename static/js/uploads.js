@@ -98,19 +98,24 @@
       return `${sizeOf(this.bar.max > 1 ? this.bar.value : 0)} of ${sizeOf(this.file.size)}`;
     }
 
-    // The row of the server that holds the first part of this very file.
-    rowOfSite() {
-      return [...document.querySelectorAll('#collection [data-state="uploading"]')].find(
-        ({ dataset }) => dataset.file === this.file.name && Number(dataset.size) === this.file.size,
-      );
+    // The row of the server that holds the first part of this very file; one that is not listed here is asked for.
+    async rowOfSite() {
+      const isOwn = ({ dataset }) => dataset.file === this.file.name && Number(dataset.size) === this.file.size;
+      const rowIn = (page) => [...page.querySelectorAll('#collection [data-state="uploading"]')].find(isOwn);
+      const row = rowIn(document);
+      if (row || !document.querySelector("#collection [data-unlisted]")) return row;
+      const answer = await fetch(`${location.pathname}?upload=${encodeURIComponent(this.file.name)}`).catch(() => null);
+      return answer?.ok ? rowIn(new DOMParser().parseFromString(await answer.text(), "text/html")) : null;
     }
 
-    start() {
+    async start() {
       this.state = "uploading";
       this.samples = [];
       this.show();
       if (!this.client) {
-        const part = this.rowOfSite();
+        const search = (this.search = this.rowOfSite());
+        const part = await search;
+        if (this.state !== "uploading" || this.search !== search) return; // paused or cancelled meanwhile
         if (part && Number(part.dataset.modified) !== this.file.lastModified) {
           this.fail(`${this.file.name} has changed since its upload began. Discard the part that is here, then press Resume.`);
           return;

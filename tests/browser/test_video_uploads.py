@@ -1,6 +1,7 @@
 """Videos through the browser: several at once, one that breaks off and goes on, paused, cancelled, discarded."""
 
 from collections import Counter
+from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from playwright.sync_api import Locator, Page, Response, Route, expect
 from pytest_django import Settings
 
 from accounts.models import Project
+from annotation.corpora.services.video_uploads import video_part_add
 from annotation.models import Video, VideoPart, VideoUpload
 from tests import factories
 from tests.browser import acts
@@ -172,6 +174,25 @@ def test_a_refusal_is_shown_and_a_part_is_discarded(browse: Browse, films: list[
     expect(site_row(page, "old.mp4")).to_contain_text("The file is corrupt or not a video.")
     site_row(page, "old.mp4").get_by_role("button", name="Dismiss").click()
     expect(site_row(page, "old.mp4")).to_have_count(0)
+
+
+def test_a_file_whose_part_is_not_listed_goes_on(browse: Browse, films: list[Path], clip: bytes) -> None:
+    project = acts.project()
+    modified = {"modified_ms": int(films[0].stat().st_mtime * 1000)}
+    first = factories.VideoUploadFactory(project=project, name="first", size=len(clip), **modified)
+    video_part_add(upload=first, offset=0, read=BytesIO(clip[:PIECE]).read)
+    for _ in range(12):
+        factories.VideoUploadFactory(project=project, offset=50)
+    page = open_corpus(browse, project)
+    pieces = Pieces(page)
+    expect(page.get_by_text("10 of 13 uploads on their way are listed.")).to_be_visible()
+    expect(site_row(page, "first.mp4")).to_have_count(0)
+    assert barriers(page) == []
+    choose(page, films[0])
+    expect(site_row(page, "first.mp4")).to_contain_text("added")
+    assert pieces == {(str(first.uuid), offset): 1 for offset in range(PIECE, len(clip), PIECE)}
+    page.get_by_role("link", name="Those on their way").click()
+    expect(page.locator("#uploads li")).to_have_count(12)
 
 
 def test_without_javascript_the_page_names_the_command(browse: Browse) -> None:

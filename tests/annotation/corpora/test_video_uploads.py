@@ -1,7 +1,9 @@
 """Videos that come from a browser in pieces: the protocol, who may, what breaks off, and what becomes of the file."""
 
+import re
 import subprocess
 from base64 import b64encode
+from collections import Counter
 from datetime import timedelta
 from io import BytesIO
 from pathlib import Path
@@ -9,8 +11,10 @@ from typing import Any
 
 import pytest
 from django.core.files.storage import default_storage
+from django.db import connection
 from django.http import HttpResponse
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from imageio_ffmpeg import get_ffmpeg_exe  # type: ignore[import-untyped]
 from pytest_django import Settings
@@ -486,10 +490,21 @@ def with_subtitles(folder: Path, clip: bytes) -> bytes:
 
 
 class TestPage:
-    def show(self, project: Project) -> str:
+    def show(self, project: Project, query: str = "") -> str:
         client = Client()
         client.force_login(lead(project))
-        return client.get(reverse("annotation:corpus", args=[project.uuid])).content.decode()
+        return client.get(reverse("annotation:corpus", args=[project.uuid]) + query).content.decode()
+
+    def listed(self, text: str) -> Counter[str]:
+        """Return how many uploads of each state a page lists."""
+        return Counter(re.findall(r'<li[^>]* data-state="(\w+)"', text))
+
+    def uploads(self, project: Project, number: int) -> None:
+        video = VideoFactory(corpus=project.dataset.corpus)
+        for _ in range(number):
+            VideoUploadFactory(project=project)
+            VideoUploadFactory(project=project, state="done", offset=100, video=video)
+            VideoUploadFactory(project=project, state="failed", offset=100, error="It is damaged.")
 
     def test_an_empty_corpus_leads_on(self, project: Project) -> None:
         page = self.show(project)
@@ -503,6 +518,52 @@ class TestPage:
         page = self.show(project)
         assert "45 % is here" in page and "Choose the same file again to go on" in page
         assert "being read" in page and 'hx-trigger="every 2s' in page
+
+    def test_ten_of_each_are_listed_all_are_counted_and_those_that_failed_can_be_seen(self, project: Project) -> None:
+        self.uploads(project, 30)
+        text = self.show(project)
+        assert self.listed(text) == {"uploading": 10, "done": 10, "failed": 10}
+        assert "30 videos added within a day" in text and "The last 10 are listed." in text
+        assert "10 of 30 uploads on their way" in text and "10 of 30 files that were not added" in text
+        newest = max(VideoUpload.objects.filter(state="done"), key=lambda row: row.pk)
+        assert f"<b>{newest.file_name}</b>" in text
+        for only, state in (("failed", "failed"), ("unfinished", "uploading"), ("added", "done")):
+            assert f'href="?uploads={only}' in text
+            others = {"uploading", "done", "failed"} - {state}
+            assert self.listed(self.show(project, f"?uploads={only}")) == {state: 30, **dict.fromkeys(others, 10)}
+        assert self.listed(self.show(project, "?uploads=nonsense")) == dict.fromkeys(
+            ("uploading", "done", "failed"), 10
+        )
+
+    def test_more_of_them_are_listed_to_a_bound(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("annotation.corpora.selectors.UPLOADS_AT_MOST", 20)
+        self.uploads(project, 30)
+        text = self.show(project, "?uploads=failed")
+        assert self.listed(text)["failed"] == 20 and "20 of 30 files that were not added" in text
+
+    def test_few_are_listed_without_a_word_about_more(self, project: Project) -> None:
+        self.uploads(project, 2)
+        text = self.show(project)
+        assert self.listed(text) == {"uploading": 2, "done": 2, "failed": 2}
+        assert "2 videos added within a day" in text and "?uploads=" not in text and "are listed" not in text
+
+    def test_what_is_read_and_the_file_that_is_chosen_again_are_always_listed(self, project: Project) -> None:
+        read = VideoUploadFactory(project=project, offset=100, state="reading")
+        half = VideoUploadFactory(project=project, name="half", offset=45)
+        self.uploads(project, 12)
+        text = self.show(project)
+        assert f">{read.file_name}<" in text and 'hx-trigger="every 2s' in text
+        assert "half.mp4" not in text
+        assert half.file_name in self.show(project, "?upload=half.mp4")
+
+    def test_the_same_statements_for_one_upload_and_for_thirty(self, project: Project) -> None:
+        counts = []
+        for number in (1, 29):
+            self.uploads(project, number)
+            with CaptureQueriesContext(connection) as statements:
+                self.show(project)
+            counts.append(len(statements))
+        assert counts[0] == counts[1]
 
     def test_of_historic_judgments_takes_no_videos(self) -> None:
         assert "Add videos" not in self.show(ProjectFactory(corpus__is_placeholder=True))
