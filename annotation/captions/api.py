@@ -47,7 +47,7 @@ class CaptionsOutput(serializers.Serializer[Any]):
     accepted_by_people = serializers.IntegerField()
     edited = serializers.IntegerField()
     rejected = serializers.IntegerField()
-    rewriting = RewritingOutput(allow_null=True, help_text="The newest; null where nobody has asked for one.")
+    rewriting = RewritingOutput(allow_null=True, help_text="The newest; null where nobody has requested one.")
 
 
 class RewritingInput(serializers.Serializer[Any]):

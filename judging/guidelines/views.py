@@ -46,7 +46,7 @@ def _to_confirm(request: MemberRequest, project: Project) -> dict[str, Any]:
     if read is None:
         return {"read": None, "to_confirm": may}
     notes = project.guidelines.filter(version__gt=read.version).exclude(changes="").order_by("version")
-    return {"read": read, "to_confirm": may, "said": notes, "lines": guideline_changes(read, in_force)}
+    return {"read": read, "to_confirm": may, "notes": notes, "lines": guideline_changes(read, in_force)}
 
 
 @project_action(ANNOTATOR, back="judging:guideline")

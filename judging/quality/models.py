@@ -68,7 +68,7 @@ class GoldGrade(models.Model):
     annotator = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="gold_grades", db_index=False)
     grade = models.PositiveSmallIntegerField()
     truth = models.PositiveSmallIntegerField(
-        null=True, help_text="The pair's relevance when it was asked; null where it is asked for company only."
+        null=True, help_text="The pair's relevance when it was requested; null where it is requested for company only."
     )
     revision = models.PositiveSmallIntegerField(default=0)
     history = models.JSONField(default=list, help_text="Each form that was sent: its key, grade and time.")

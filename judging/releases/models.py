@@ -88,7 +88,7 @@ class ReleaseComparison(models.Model):
     state = models.CharField(max_length=7, choices=State, default=State.WORKING)
     counts = models.JSONField(default=dict)
     error = models.TextField(blank=True)
-    moved_at = models.DateTimeField(default=timezone.now, help_text="When it was last asked for, or done.")
+    moved_at = models.DateTimeField(default=timezone.now, help_text="When it was last requested, or done.")
 
     class Meta:
         constraints = [

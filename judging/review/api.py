@@ -100,7 +100,7 @@ class JudgedPairOutput(serializers.ModelSerializer[Pair]):
 class BatchPairOutput(serializers.Serializer[Any]):
     pair = JudgedPairOutput()
     grades = GradeOutput(many=True, help_text="Final ones.")
-    remarks = FlagOutput(source="said", many=True)
+    remarks = FlagOutput(source="comments", many=True)
 
 
 class BatchWithPairsOutput(BatchOutput):

@@ -43,7 +43,7 @@ def rows_of(batches: Sequence[Batch]) -> dict[int, list[dict[str, Any]]]:
     withdrawals = last_withdrawals(sorted_pairs)
     for pair in sorted_pairs:
         why = withdrawals[pair.uuid].data["reason"] if pair.uuid in withdrawals else ""
-        row = {"pair": pair, "grades": grades[pair.pk], "said": comments[pair.pk], "why": why}
+        row = {"pair": pair, "grades": grades[pair.pk], "comments": comments[pair.pk], "why": why}
         rows[pair.batch_id].append(row)
     return rows
 

@@ -413,7 +413,7 @@ class Recut(models.Model):
         DONE = "done"
         FAILED = "failed"
 
-    pair = models.ForeignKey(Pair, models.PROTECT, related_name="recuts", help_text="Where the lead asked for it.")
+    pair = models.ForeignKey(Pair, models.PROTECT, related_name="recuts", help_text="Where the lead requested it.")
     moment = models.ForeignKey(Moment, models.PROTECT, related_name="recuts")
     start_s = models.FloatField(null=True, help_text="Null: unchanged.")
     end_s = models.FloatField(null=True)

@@ -24,8 +24,8 @@ for (const name of ["htmx:sendError", "htmx:timeout"]) {
 // What the site lacks just now, in its own words: its database, room on its disks.
 window.addEventListener("htmx:responseError", ({ detail }) => {
   if (![503, 507].includes(detail.xhr.status) || /^\/(pairs|known)\//.test(detail.requestConfig.path)) return;
-  const said = new DOMParser().parseFromString(detail.xhr.responseText, "text/html").querySelector("h1 + p");
-  offline(said ? said.textContent : "The server has trouble. Try it again in a moment.");
+  const message = new DOMParser().parseFromString(detail.xhr.responseText, "text/html").querySelector("h1 + p");
+  offline(message ? message.textContent : "The server has trouble. Try it again in a moment.");
 });
 document.addEventListener("htmx:afterRequest", (event) => {
   if (event.detail.successful) document.querySelector(".offline")?.remove();

@@ -117,7 +117,7 @@ class TestConfirmation:
         context = client.get(f"/guideline/{project.uuid}/").context
         read = context["read"]
         assert read.version == 1
-        assert [version.version for version in context["said"]] == [2]
+        assert [version.version for version in context["notes"]] == [2]
         changed_lines = {(line.sign, line.text) for line in context["lines"]}
         assert ("new", "three") in changed_lines
         assert ("gone", read.body) in changed_lines

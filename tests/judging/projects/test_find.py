@@ -12,7 +12,7 @@ from tests.factories import BatchFactory, MembershipFactory, QueryFactory, Video
 pytestmark = pytest.mark.django_db
 
 
-def found(project: Project, words: str, roles: str = "lead") -> dict[str, list[str]]:
+def hit_titles(project: Project, words: str, roles: str = "lead") -> dict[str, list[str]]:
     member = project.memberships.filter(roles=[roles]).first() or MembershipFactory(project=project, roles=[roles])
     return {section.label: [hit.title for hit in section.rows] for section in find_named(member, words)}
 
@@ -23,7 +23,7 @@ def test_queries_by_text_and_number(project: Project) -> None:
     BatchFactory(query=query, number=2)
     QueryFactory(project=project, text="Nobody judges coffee.", number=4712, split="train")
     BatchFactory(query__text="Coffee of another project.")
-    assert found(project, "COFFEE") == {"Queries": ["A man pours coffee.", "Nobody judges coffee."]}
+    assert hit_titles(project, "COFFEE") == {"Queries": ["A man pours coffee.", "Nobody judges coffee."]}
     member = MembershipFactory(project=project, roles=["admin"])
     (section,) = find_named(member, "coffee")
     batch = query.batches.get(number=2)
@@ -31,27 +31,27 @@ def test_queries_by_text_and_number(project: Project) -> None:
         ("query 4711, open", reverse("judging:batch", args=[batch.uuid])),
         ("query 4712, train", reverse("annotation:splits", args=[project.uuid])),
     ]
-    assert found(project, "4711") == {"Queries": ["A man pours coffee."]}
-    assert found(project, "9" * 30) == {}
+    assert hit_titles(project, "4711") == {"Queries": ["A man pours coffee."]}
+    assert hit_titles(project, "9" * 30) == {}
 
 
 def test_videos_of_the_project_alone(project: Project) -> None:
     VideoFactory(corpus=project.dataset.corpus, name="kitchen_7")
     VideoFactory(name="kitchen_8")
-    assert found(project, "kitchen") == {"Videos": ["kitchen_7"]}
+    assert hit_titles(project, "kitchen") == {"Videos": ["kitchen_7"]}
 
 
 def test_people_are_found_by_leads_alone(project: Project) -> None:
     person = annotator(project, username="wren-77")
     number = project.memberships.get(user=person).number
-    assert found(project, "wren") == {"People": ["wren-77"]}
-    assert found(project, "wren", "admin") == {}
-    assert "People" in found(project, str(number))
+    assert hit_titles(project, "wren") == {"People": ["wren-77"]}
+    assert hit_titles(project, "wren", "admin") == {}
+    assert "People" in hit_titles(project, str(number))
 
 
 def test_pages_and_help(project: Project) -> None:
-    assert found(project, "leaderb")["Pages"] == ["Leaderboard"]
-    assert found(project, "further annotators")["Help"] == [
+    assert hit_titles(project, "leaderb")["Pages"] == ["Leaderboard"]
+    assert hit_titles(project, "further annotators")["Help"] == [
         paragraph.text for paragraph in help_paragraphs() if "further annotators" in paragraph.text
     ]
     assert {paragraph.part for paragraph in help_paragraphs()} == {
