@@ -396,13 +396,16 @@ class TestReading:
     def test_a_file_replaces_one_that_could_not_be_cut(self, project: Project, clip: bytes, messages: Messages) -> None:
         video = VideoFactory(corpus=project.dataset.corpus, name="film", duration_s=4)
         video.file.name = default_storage.save("videos/old.mp4", BytesIO(b"broken"))  # type: ignore[arg-type]
+        video.poster.name, video.poster_state = default_storage.save("posters/old.jpg", BytesIO(b"JPEG")), "ready"  # type: ignore[arg-type]
         video.save()
         MomentFactory(video=video, preview="", preview_state="failed", preview_error="x")
         row = whole(clip, project=project, name="film")
         with messages():
             video_upload_read(upload_id=row.pk)
-        assert not default_storage.exists(video.file.name)
-        assert Video.objects.get().file.read() == clip
+        assert not default_storage.exists(video.file.name) and not default_storage.exists(video.poster.name)
+        row = Video.objects.get()
+        assert (row.file.read(), row.poster_state) == (clip, "ready")
+        assert row.poster_version and row.poster_version != video.poster_version
 
     def test_subtitles_come_with_the_file_unless_the_video_has_some(
         self, project: Project, tmp_path: Path, clip: bytes, messages: Messages
@@ -435,7 +438,7 @@ class TestReading:
         self, project: Project, clip: bytes, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         row = whole(clip, project=project)
-        videos = names_in("videos")
+        videos, posters = names_in("videos"), names_in("posters")
 
         def fail(**values: object) -> None:
             raise RuntimeError("/srv/secret")
@@ -445,7 +448,7 @@ class TestReading:
             video_upload_read(upload_id=row.pk)
         row.refresh_from_db()
         assert row.state == "failed" and row.error.startswith("The site could not read this file.")
-        assert names_in("videos") == videos
+        assert (names_in("videos"), names_in("posters")) == (videos, posters)
 
     def test_a_storage_that_does_not_answer_is_waited_for(
         self, project: Project, clip: bytes, messages: Messages, monkeypatch: pytest.MonkeyPatch
