@@ -12,11 +12,12 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.http import content_disposition_header
 
 from accounts.access import LEAD, RUNNERS, STAFF, MemberRequest, grant, post_only, project_action, project_page
 from accounts.models import Project, User
@@ -350,7 +351,7 @@ def release_files(request: MemberRequest, project: Project) -> HttpResponse:
 
 
 @login_required
-def release_file(request: HttpRequest, release_uuid: UUID, name: str) -> FileResponse:
+def release_file(request: HttpRequest, release_uuid: UUID, name: str) -> StreamingHttpResponse:
     """One file of a release, straight from its archive."""
     release = get_object_or_404(Release.objects.select_related("project"), uuid=release_uuid)
     grant(request, release.project, RUNNERS)
@@ -361,7 +362,9 @@ def release_file(request: HttpRequest, release_uuid: UUID, name: str) -> FileRes
     if name in leaderboard_files.QUERIES:
         return FileResponse(leaderboard_files.queries_json(release, name), as_attachment=True, filename=filename)
     archive = ZipFile(archive_opened(release))
-    return FileResponse(_pieces(archive, archive.open(name)), as_attachment=True, filename=filename)
+    headers = {"Content-Disposition": content_disposition_header(True, filename) or ""}
+    content_type = mimetypes.guess_type(name)[0] or "application/octet-stream"
+    return StreamingHttpResponse(_pieces(archive, archive.open(name)), content_type=content_type, headers=headers)
 
 
 def _pieces(archive: ZipFile, member: IO[bytes]) -> Iterator[bytes]:

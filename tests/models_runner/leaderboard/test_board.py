@@ -223,6 +223,9 @@ class TestFiles:
             for name in set(archive.namelist()):
                 answer: Any = self.file(board, reader, name)
                 if name in openly:
+                    assert answer.headers["Content-Type"] == "application/json"  # a browser would run a page
+                    disposition = answer.headers["Content-Disposition"]
+                    assert disposition == f'attachment; filename="release-{board.release.version}-{name}"'
                     assert b"".join(answer.streaming_content) == archive.read(name)
                 else:
                     assert answer.status_code == 404, name
