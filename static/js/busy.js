@@ -1,9 +1,9 @@
-// What is pressed answers at once: its button shows that it waits, and is not sent twice. Judging has its own way (pair.js).
+// What is pressed answers at once: its button shows that it waits, and is not sent twice. Grades have their own way (pair.js).
 const DOWNLOAD_MS = 3000; // nothing tells a page that a download has begun
 
-function pressedIn(event, form) {
-  const button = event?.submitter ?? form.querySelector("button:not([type=button])");
-  return button?.closest("#pair") ? null : button;
+function pressedIn(event, sender) {
+  const button = event?.submitter ?? (sender.matches("button") ? sender : sender.querySelector("button:not([type=button])"));
+  return button?.closest("#pair .grades") ? null : button;
 }
 
 function free(button) {
@@ -25,7 +25,7 @@ document.addEventListener("htmx:beforeSend", ({ detail }) => {
 });
 
 document.addEventListener("htmx:afterRequest", ({ detail }) => {
-  for (const button of [detail.requestConfig.triggeringEvent?.submitter, ...detail.elt.querySelectorAll("button")]) {
+  for (const button of [detail.requestConfig.triggeringEvent?.submitter, detail.elt, ...detail.elt.querySelectorAll("button")]) {
     button?.removeAttribute("aria-busy");
   }
 });
