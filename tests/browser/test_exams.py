@@ -12,7 +12,8 @@ from judging.qualification.services.reports import exam_report
 from tests import factories
 from tests.browser import acts
 from tests.browser.conftest import Browse
-from tests.browser.test_every_page import LONG, UNBROKEN, visit
+from tests.browser.site import LONG, UNBROKEN
+from tests.browser.test_every_page import visit
 from tests.judging.exams import examinee, give, hand_in, newcomer, pairs_in_order, start
 from tests.judging.settings import screening_question
 

@@ -1,31 +1,21 @@
 """Whatever people write, a browser shows it as text: nothing of it runs or is fetched, and pages keep their width."""
 
+from pathlib import Path
+
 import pytest
 from django.urls import reverse
 from playwright.sync_api import Page
+from pytest_django import Settings
 
-from accounts.models import Project
-from judging.models import Batch
 from tests import factories
 from tests.browser import acts
 from tests.browser.conftest import Browse
-from tests.browser.test_every_page import (
-    ADMIN_PAGES,
-    ANNOTATOR_PAGES,
-    DESKTOP,
-    PHONE,
-    STAFF_PAGES,
-    Complaints,
-    busy_project,
-    paths,
-    planned_pool,
-    too_wide,
-)
+from tests.browser.site import BusySite, enter, project_pages, seen_once
+from tests.browser.test_every_page import DESKTOP, PHONE, Complaints, too_wide
 from tests.hostile import INJECTED, spoil
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800), pytest.mark.usefixtures("encoder")]
 WATCH = "window.ran = 0; window.injected = () => { window.ran += 1 }"
-PEOPLE_PAGES = [f"judging:{name}" for name in ("people", "pay", "forecast", "guideline-edit", "guideline-examples")]
 
 
 def faults_of(page: Page, *addresses: str) -> list[str]:
@@ -46,23 +36,15 @@ def faults_of(page: Page, *addresses: str) -> list[str]:
     return list(dict.fromkeys(complaints))
 
 
-def hostile_project() -> Project:
-    project = busy_project()
-    planned_pool(project)
-    factories.lead(project)
+def test_every_page(browse: Browse, settings: Settings, tmp_path: Path) -> None:
+    settings.EXPERIMENTS_ROOT = tmp_path
+    site = BusySite()
+    pages, _ = site.pages()
     assert len(spoil()) > 25
-    return project
-
-
-def test_pages_of_staff(browse: Browse) -> None:
-    project = hostile_project()
-    details = [reverse("judging:batch", args=[batch.uuid]) for batch in Batch.objects.filter(number=1)[:4]]
-    details += [reverse("judging:figure", args=[project.uuid, name]) for name in ("grades", "cases")]
-    details += [reverse("judging:release-words", args=[project.uuid]), reverse("annotation:corpora"), reverse("home")]
-    details += [reverse("pools:pool", args=[project.poolings.get().uuid])]
-    lead, admin = browse(factories.lead(project)), browse(factories.admin(project))
-    assert faults_of(lead, *paths([*STAFF_PAGES, *PEOPLE_PAGES], project), *details) == []
-    assert faults_of(admin, *paths(ADMIN_PAGES[len(STAFF_PAGES) :], project)) == []
+    faults = []
+    for who, urls in seen_once(pages).items():
+        faults += faults_of(enter(browse(), site.visitors[who]), *urls)
+    assert faults == []
 
 
 def test_pages_of_an_annotator(browse: Browse) -> None:
@@ -74,5 +56,6 @@ def test_pages_of_an_annotator(browse: Browse) -> None:
     acts.by_click(page, 3)
     acts.arrive(page, 2)
     spoil()
-    addresses = [*paths(ANNOTATOR_PAGES, project), *map(reverse, ("home", "account", "tokens", "help"))]
+    addresses = [*project_pages(project, person), reverse("judging:pair-next", args=[project.uuid])]
+    addresses += map(reverse, ("home", "account", "tokens", "help"))
     assert faults_of(page, *addresses) == []

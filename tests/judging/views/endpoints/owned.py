@@ -199,23 +199,29 @@ class OwnedSite(Site):
 
     def try_route(self, row: Owned | ByRole, client: Client, *, name: object = None) -> HttpResponse:
         """``name`` stands for an object that is not there."""
+        form = self.form((row.route, row.what, NOBODY, row.method)) if row.method == "post" else {}
+        if row.route == "judging:screening-answer":
+            form = {"attempt": name or self.attempt, "answer-0": 0}
+        call: Callable[..., HttpResponse] = getattr(client, row.method)
+        address = self.address(row, name=name)
+        if row.route.startswith("api:"):
+            return client.generic(  # type: ignore[return-value]
+                row.method.upper(), address, json.dumps(self.body(row)), "application/json"
+            )
+        return call(address, form)
+
+    def address(self, row: Owned | ByRole, *, name: object = None) -> str:
         item = getattr(self, row.what)
         uuid = name or (item.preview_uuid if row.what == "moment" else getattr(item, "uuid", item))
         args = [uuid]
-        form = self.form((row.route, row.what, NOBODY, row.method)) if row.method == "post" else {}
         if row.route == "judging:screening-answer":
-            args, form = [self.project.uuid], {"attempt": uuid, "answer-0": 0}
+            args = [self.project.uuid]
         if row.what == "video":
             args = [self.project.uuid, uuid]
         if row.route == "models_runner:training-file":
             self.leave_file()
             args = [uuid, "plan.json"]
-        call: Callable[..., HttpResponse] = getattr(client, row.method)
-        if row.route.startswith("api:"):
-            return client.generic(  # type: ignore[return-value]
-                row.method.upper(), reverse(row.route, args=args), json.dumps(self.body(row)), "application/json"
-            )
-        return call(reverse(row.route, args=args), form)
+        return reverse(row.route, args=args)
 
     def body(self, row: Owned | ByRole) -> dict[str, Any]:
         key = form_key(assignment=self.assignment.uuid, pair=self.pair.uuid, n_answers=1)

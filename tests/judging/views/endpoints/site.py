@@ -101,7 +101,7 @@ class Site:
         self.pair = self.batch.pairs.first()
         self.set = NamedQuerySet.objects.create(project=self.project, name="a set")
         self.withdrawn = PairFactory(batch=self.batch, candidate__rank=9, state="withdrawn", reason="withdrawn_by_lead")
-        self.release = Release.objects.create(project=self.project, version=1)
+        self.release = Release.objects.create(project=self.project, version=self.project.releases.count() + 1)
         self.release.archive.save("release-1.zip", ContentFile(zipped({"video_corpus.json": b"{}"})), save=False)
         self.release.state = "ready"
         files = {"video_corpus.json": {"bytes": 2, "sha256": "0" * 64}}
@@ -122,7 +122,8 @@ class Site:
         self.invitation, _ = invitation_create(project=self.project, actor=self.people["lead"], role="annotator")
         self.alert: QualityAlert = QualityAlertFactory(project=self.project, annotator=self.assignment.annotator)
         figures = {"project": {}, "annotators": {str(self.member.number): FIGURES}}
-        QualityReport.objects.create(project=self.project, data=figures, computed_at=timezone.now())
+        report = {"data": figures, "computed_at": timezone.now()}
+        QualityReport.objects.update_or_create(project=self.project, defaults=report)
         statistics_compute(project_id=self.project.pk)
         self.done = finished_batch
         self.exam_attempt = in_feedback(self.assignment.annotator, self.project)
@@ -196,7 +197,8 @@ class Site:
     @cached_property
     def studied(self) -> Project:
         """Its runs were ranked with fewer judgments."""
-        result = {"measures": [], "runs": [], "scores": [], "cuts": []}
+        counts = {"judgments": 40, "pairs": 20, "queries": 2}
+        result = {"measures": ["R@10"], "runs": ["one", "two"], "scores": [[0.5], [0.4]], "cuts": [], **counts}
         EconomyStudy.objects.create(release=self.release, split="test", state="done", result=result)
         return self.project
 
