@@ -10,7 +10,7 @@ from uuid import uuid4
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.test import Client
-from django.urls import get_resolver, resolve, reverse
+from django.urls import resolve, reverse
 from django.utils import timezone
 from playwright.sync_api import Page
 
@@ -67,10 +67,10 @@ def by_insight(roles: frozenset[str]) -> list[str]:
 
 def seen_once(pages: list[Address]) -> dict[str, list[str]]:
     """Return what each visitor opens if every page is opened once, by whom it shows most."""
-    opened = defaultdict(list)
+    urls = defaultdict(list)
     for address in {page.url: page for page in reversed(pages)}.values():
-        opened[address.who].append(address.url)
-    return opened
+        urls[address.who].append(address.url)
+    return urls
 
 
 def project_pages(project: Project, person: User) -> list[str]:
@@ -86,14 +86,6 @@ def project_pages(project: Project, person: User) -> list[str]:
 def is_page(answer: Any) -> bool:
     """Whether it is a whole page of the site: no file, no part of a page, and no step to another one."""
     return answer.status_code == 200 and not answer.streaming and b"<main" in answer.content
-
-
-def page_routes() -> set[str]:
-    """Return the names of all routes but those of the API."""
-    names = {name for name in get_resolver().reverse_dict if isinstance(name, str)}
-    for prefix, (_, resolver) in get_resolver().namespace_dict.items():
-        names |= {f"{prefix}:{name}" for name in resolver.reverse_dict if isinstance(name, str)}
-    return {name for name in names if not name.startswith("api:")}
 
 
 class BusySite(OwnedSite):
@@ -148,8 +140,8 @@ class BusySite(OwnedSite):
             else:
                 assert answer.status_code == 200, (address, answer.status_code)
                 pages += [address] if is_page(answer) else []
-        opened = {address.route for address in pages}
-        astray = {address: target for address, target in leading.items() if target not in opened - {"login"}}
+        targets = {address.route for address in pages} - {"login"}
+        astray = {address: target for address, target in leading.items() if target not in targets}
         assert not astray, astray
         return pages, others | {address.route for address in leading}
 

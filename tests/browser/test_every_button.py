@@ -14,7 +14,8 @@ from pytest_django import Settings
 from accounts.models import User
 from tests.browser import acts
 from tests.browser.conftest import Browse
-from tests.browser.site import Address, BusySite, enter, page_routes
+from tests.browser.site import Address, BusySite, enter
+from tests.judging.views.endpoints.routes import page_routes
 
 PASSWORD = "a long password"
 BUTTONS = """() => [...document.forms].flatMap((form, index) => {
@@ -46,7 +47,7 @@ LEFT_OUT = {  # routes that are no page and to which no form leads: why
 
 
 class Kind(NamedTuple):
-    """What distinguishes forms: in the header of every page there are the same ones."""
+    """Tell forms apart; those in the header are the same on every page."""
 
     page: str
     method: str

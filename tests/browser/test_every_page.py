@@ -97,11 +97,11 @@ def test_every_page_is_clean(browse: Browse, settings: Settings, tmp_path: Path)
 def test_pages_of_a_project_without_anything_are_clean(browse: Browse) -> None:
     project = acts.project()
     people = [factories.lead(project), factories.admin(project), factories.annotator(project)]
-    opened, complaints = set[str](), []
+    visits, complaints = set[str](), []
     for person in people:
-        urls = [url for url in project_pages(project, person) if url not in opened]
+        urls = [url for url in project_pages(project, person) if url not in visits]
         complaints += visit(browse(person), *urls)
-        opened |= {*urls}
+        visits |= {*urls}
     assert complaints == []
 
 

@@ -1,10 +1,20 @@
 """Every route and for whom it is. A new one is a word in the row of its area, people and method."""
 
+from django.urls import get_resolver
+
 Endpoint = tuple[str, str, frozenset[str], str]  # name, what the URL names, for whom, method
 ANNOTATOR, LEAD, STAFF = frozenset({"annotator"}), frozenset({"lead"}), frozenset({"lead", "admin"})
 ADMIN = frozenset({"admin"})
 EVERYONE = STAFF | ANNOTATOR
 RUNNERS = STAFF | {"participant"}
+
+
+def page_routes() -> set[str]:
+    """Return the names of all routes but those of the API."""
+    names = {name for name in get_resolver().reverse_dict if isinstance(name, str)}
+    for prefix, (_, resolver) in get_resolver().namespace_dict.items():
+        names |= {f"{prefix}:{name}" for name in resolver.reverse_dict if isinstance(name, str)}
+    return {name for name in names if not name.startswith("api:")}
 
 
 def area(*rows: tuple[str, str, frozenset[str], str, str]) -> list[Endpoint]:
