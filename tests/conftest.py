@@ -186,6 +186,17 @@ def clip(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 
 @pytest.fixture(scope="session")
+def long_clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A video of few pixels, longer than any episode."""
+    path = tmp_path_factory.mktemp("demo") / "long.mp4"
+    source = "testsrc=size=32x18:rate=3:duration=120"
+    encode = ["-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p"]
+    command = [get_ffmpeg_exe(), "-nostdin", "-loglevel", "error", "-f", "lavfi", "-i", source, *encode, str(path)]
+    subprocess.run(command, check=True, timeout=600)
+    return path
+
+
+@pytest.fixture(scope="session")
 def wordnet() -> WordNet:
     """WordNet as installed, or from Debian's package; without either the test is skipped."""
     data = registry.nltk_data()

@@ -30,6 +30,7 @@ from tests.judging.play import judge, judge_round
 DESKTOP: ViewportSize = {"width": 1280, "height": 720}
 PHONE: ViewportSize = {"width": 390, "height": 844}
 PASSWORD = "a long password"
+NOT_OURS = "api-docs"  # Swagger draws it, in its own colours: test_api_docs
 
 
 class Complaints(list[str]):
@@ -87,7 +88,7 @@ def test_every_page_is_clean(browse: Browse, settings: Settings, tmp_path: Path)
     """Each is looked at as whoever may open it and sees most."""
     settings.EXPERIMENTS_ROOT = tmp_path
     site = BusySite()
-    pages = [page for page in site.pages()[0] if page.route != "api-docs"]  # its colours are Swagger's: test_api_docs
+    pages = [page for page in site.pages()[0] if page.route != NOT_OURS]
     complaints = []
     for who, urls in seen_once(pages).items():
         complaints += visit(enter(browse(), site.visitors[who]), *urls)

@@ -1,11 +1,9 @@
 """A project, its lead and an annotator in a browser; one short clip in place of the demo's videos."""
 
-import subprocess
 from pathlib import Path
 
 import pytest
 from django.test import Client
-from imageio_ffmpeg import get_ffmpeg_exe  # type: ignore[import-untyped]
 
 from accounts.models import Project
 from judging.demo import services
@@ -35,17 +33,6 @@ def project() -> Project:
 def lead_client(client: Client, project: Project) -> Client:
     client.force_login(lead(project))
     return client
-
-
-@pytest.fixture(scope="session")
-def long_clip(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A video of few pixels, longer than any episode."""
-    path = tmp_path_factory.mktemp("demo") / "long.mp4"
-    source = "testsrc=size=32x18:rate=3:duration=120"
-    encode = ["-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p"]
-    command = [get_ffmpeg_exe(), "-nostdin", "-loglevel", "error", "-f", "lavfi", "-i", source, *encode, str(path)]
-    subprocess.run(command, check=True, timeout=600)
-    return path
 
 
 @pytest.fixture

@@ -3,17 +3,26 @@
 import html
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
-from django.test import Client
+import pytest
+from django.conf import settings
+from django.core.files.storage import FileSystemStorage
+from django.test import Client, TestCase, override_settings
 from django.urls import Resolver404, resolve
 
 from accounts.models import Project, User
 from annotation.models import Candidate, Caption, Moment, PoolEntry, Pooling, Query, TrainSet, Video
+from annotation.previews import services
+from annotation.previews.cutting import Preview
+from judging.demo import services as demo_services
 from judging.demo.services import demo_seed
 from judging.models import Assignment, Batch, BatchReview, Flag, Judgment, Pair, Release
 from models_runner.models import EconomyStudy, Experiment, FeatureSet, Run, Training
+from tests.conftest import hash_with
+from tests.factories import GIF
 
 SEED = 20260101
 
@@ -22,6 +31,25 @@ def seeded(videos: int = 2) -> Project:
     project = demo_seed(videos=videos, seed=SEED)
     assert project is not None
     return project
+
+
+def ready(patch: pytest.MonkeyPatch, clip: Path, files: FileSystemStorage) -> Project:
+    """Seed the demo and deliver every message, as `make run` does.
+
+    Nothing is drawn, embedded or cut: every episode is the same clip, every preview is one pixel. It has as many videos
+    as the demo that results are shipped for.
+    """
+    folders = {"FEATURES_ROOT": files.base_location, "EXPERIMENTS_ROOT": files.base_location}
+    with override_settings(**folders), TestCase.captureOnCommitCallbacks(execute=True):
+        hash_with(patch)
+        patch.setattr(demo_services, "video_path", lambda episode: clip)
+        patch.setattr(services, "cut_previews", fake_cut)
+        patch.setattr(Video._meta.get_field("file"), "storage", files)
+        return seeded(settings.DEMO_VIDEOS)
+
+
+def fake_cut(path: Path, spans: Sequence[object]) -> list[Preview]:
+    return [Preview(index, GIF, 1, 1) for index in range(len(spans))]
 
 
 def everything() -> list[object]:
@@ -37,8 +65,8 @@ VISITS = 2  # of one kind of page, each of another object
 LEFT = {"account_logout", "logout"}
 
 
-def pages_of(username: str) -> Iterator[tuple[str, str]]:
-    """Yield route and HTML of every page that the links lead this person to, from the first one on: of each
+def pages_of(username: str) -> Iterator[tuple[str, str, str]]:
+    """Yield route, address and HTML of every page that the links lead this person to, from the first one on: of each
     route some objects, without its filters, sortings and pages."""
     browser = Client()
     browser.force_login(User.objects.get(username=username))
@@ -55,7 +83,7 @@ def pages_of(username: str) -> Iterator[tuple[str, str]]:
         if response.status_code == 403 or response.streaming or not response["Content-Type"].startswith("text/html"):
             continue
         page = response.content.decode()
-        yield route, page
+        yield route, address, page
         for link in LINK.findall(page):
             url = urlsplit(urljoin(address, html.unescape(link)))
             if not url.netloc and url.path not in addresses and _is_route(url.path):

@@ -3,7 +3,6 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,16 +11,14 @@ import numpy as np
 import pytest
 from django.conf import settings
 from django.core.files.storage import FileSystemStorage
-from django.test import Client, TestCase, override_settings
+from django.test import Client, TestCase
 from django.urls import reverse
 from numpy.typing import NDArray
 
 from accounts.models import Project, User
 from annotation.models import Pooling, Video
 from annotation.previews import services
-from annotation.previews.cutting import Preview
 from core.models import Job
-from judging.demo import services as demo_services
 from judging.demo.services import JOB, LOGINS, demo_advance, demo_render
 from judging.demo.simulation import truth_for, visitors_answer
 from judging.models import Assignment, Batch, BatchReview, Judgment, Pair, Release
@@ -37,16 +34,13 @@ from models_runner.models import EconomyStudy, Experiment, FeatureSet, Run, Scor
 from models_runner.search.selectors import searchable
 from moment_retrieval.features import open_features
 from moment_retrieval.searchers import CorpusSearcher
-from tests.conftest import Messages, hash_with
-from tests.factories import GIF, NOW, MembershipFactory
-from tests.judging.demo_site import SEED, everything, pages_of, seeded
+from tests.conftest import Messages
+from tests.factories import NOW, MembershipFactory
+from tests.judging import demo_site
+from tests.judging.demo_site import SEED, everything, fake_cut, pages_of
 from tests.judging.play import finish, give, ungraded
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder", "one_clip")]
-
-
-def fake_cut(path: Path, spans: Sequence[object]) -> list[Preview]:
-    return [Preview(index, GIF, 1, 1) for index in range(len(spans))]
 
 
 @pytest.fixture(scope="module")
@@ -56,19 +50,8 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> FileSystemStorage:
 
 @pytest.fixture(scope="module")
 def ready_once(module_database: None, long_clip: Path, files: FileSystemStorage) -> Project:
-    """Nothing is drawn, embedded or cut: every episode is the same clip, every preview is one pixel. It has as many
-    videos as the demo that results are shipped for."""
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        override_settings(FEATURES_ROOT=files.base_location, EXPERIMENTS_ROOT=files.base_location),
-        TestCase.captureOnCommitCallbacks(execute=True),
-    ):
-        hash_with(patch)
-        patch.setattr(demo_services, "video_path", lambda episode: long_clip)
-        patch.setattr(services, "cut_previews", fake_cut)
-        patch.setattr(Video._meta.get_field("file"), "storage", files)
-        project = seeded(settings.DEMO_VIDEOS)
-    return project
+    with pytest.MonkeyPatch.context() as patch:
+        return demo_site.ready(patch, long_clip, files)
 
 
 @pytest.fixture
@@ -259,7 +242,7 @@ EMPTY_BY_NATURE = {  # route and title: why
 @pytest.mark.parametrize("username", LOGINS)
 def test_no_page_is_empty(ready: Project, username: str) -> None:
     kinds, empty = set(), set()
-    for route, page in pages_of(username):
+    for route, _, page in pages_of(username):
         kinds.add(route)
         empty |= {(route, title) for title in EMPTY.findall(page)} - EMPTY_BY_NATURE.keys()
     assert empty == set()
