@@ -142,9 +142,9 @@ class Shortage:
 def shortage_of(project: Project) -> Shortage | None:
     """Return how many annotators a project lacks; None where there are enough, or nothing is to be judged."""
     [row] = sql_named(SHORTAGE, {"project": project.pk})
-    if row.pairs:
-        return Shortage(row.slots, row.pairs, row.qualified, row.in_training)
     missing = JUDGES_OF_A_PAIR - row.qualified - row.in_training
+    if row.pairs:
+        return Shortage(max(row.slots, missing), row.pairs, row.qualified, row.in_training)
     return Shortage(missing, 0, row.qualified, row.in_training) if row.is_judging and missing > 0 else None
 
 

@@ -54,7 +54,8 @@ def overview(request: MemberRequest, project: Project) -> HttpResponse:
     context = {"found": progress, "chart": day_chart(progress["days"], progress["finish"].per_day), "policy": policy}
     if request.htmx:
         return render(request, "judging/projects/overview.html#state", context)
-    whole = {**context, "checklist": checklist_of(project), "demo": demo_login()}
+    is_prepared = project.is_demo and job_running(project) is not None  # then its steps are taken by themselves
+    whole = {**context, "checklist": None if is_prepared else checklist_of(project), "demo": demo_login()}
     return render(request, "judging/projects/overview.html", whole)
 
 

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from accounts.models import Membership
 from core import clock
+from core.models import Job
 from judging.models import Assignment, Batch, Flag
 from judging.work.rules import LEAVING
 from judging.work.selectors.assignments import work_done
@@ -33,6 +34,17 @@ class TestDesk:
         batch = BatchFactory(is_paused=is_paused)
         client.force_login(annotator(batch.project))
         assert words in client.get(url("desk", batch.project)).content.decode()
+
+
+    def test_an_open_batch_is_offered_while_others_are_prepared(self, client: Client) -> None:
+        batch = BatchFactory()
+        Job.objects.create(project=batch.project, kind="demo", title="Cutting previews", done=1, total=9)
+        client.force_login(annotator(batch.project))
+        page = client.get(url("desk", batch.project)).content.decode()
+        assert "Start a batch" in page and "Being prepared" not in page
+        batch.pairs.all().delete()
+        Batch.objects.all().delete()
+        assert "Being prepared" in client.get(url("desk", batch.project)).content.decode()
 
 
 class TestTake:
