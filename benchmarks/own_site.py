@@ -31,7 +31,7 @@ class OwnSite(Supervisor):
     """The running site. ``attend`` starts services again that have ended; nothing else does."""
 
     def __init__(self, var: Path) -> None:
-        super().__init__(var=var, port=_free_port(), report=say)
+        super().__init__(var=var, port=free_port(), report=say)
         self.returned: Counter[str] = Counter()  # how often each service was started again
 
     def open(self) -> None:
@@ -101,7 +101,7 @@ def own_site(*, with_django: bool = False) -> Iterator[OwnSite]:
         shutil.rmtree(var, ignore_errors=True)
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind((HOST, 0))
         return int(probe.getsockname()[1])
