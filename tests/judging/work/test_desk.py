@@ -35,7 +35,6 @@ class TestDesk:
         client.force_login(annotator(batch.project))
         assert words in client.get(url("desk", batch.project)).content.decode()
 
-
     def test_an_open_batch_is_offered_while_others_are_prepared(self, client: Client) -> None:
         batch = BatchFactory()
         Job.objects.create(project=batch.project, kind="demo", title="Cutting previews", done=1, total=9)
