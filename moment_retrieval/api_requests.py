@@ -66,7 +66,7 @@ class Requests:
         headers = dict(headers or {})
         if body is not None:
             data, headers["Content-Type"] = json.dumps(body).encode(), "application/json"
-        url = f"{self.address}/api/v1/{path}" + (f"?{urlencode(query)}" if query else "")
+        url = f"{self.address}/api/v1/{path}" + (f"?{_query(query)}" if query else "")
         return self._send(method, url, _read_json, lambda: data, headers, once=once)
 
     def _pages(self, path: str, query: Mapping[str, Any] | None = None) -> Iterator[Json]:
@@ -183,6 +183,10 @@ def _pieces(file: IO[bytes]) -> Iterator[bytes]:
 
 def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _query(values: Mapping[str, Any]) -> str:
+    return urlencode({name: _text(value) for name, value in values.items()})
 
 
 def _refusal(error: urllib.error.HTTPError) -> ApiError:

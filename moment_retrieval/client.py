@@ -69,7 +69,7 @@ class Client(Requests):
         return self._row("POST", f"pairs/{pair}/judgment/", {"grade": grade, "key": key, **more})
 
     def flag(self, pair: str, *, reason: str, **more: Any) -> Json:
-        """Say why you cannot judge a pair: ``broken``, ``unreadable`` or ``offensive``."""
+        """Say why you cannot judge a pair: ``broken``, ``unreadable``, ``offensive``; with ``comment``, ``key``."""
         return self._row("POST", f"pairs/{pair}/flag/", {"reason": reason, **more})
 
     def flag_withdraw(self, pair: str) -> Json:
@@ -213,7 +213,7 @@ class Client(Requests):
         return self._row("POST", f"projects/{project}/candidates/rank/", options)
 
     def batches_open(self, project: str, **options: Any) -> Json:
-        """Rank candidates and open the first batch of every judged query; return the job."""
+        """Rank candidates, by a ``similarity`` if you name one, and open first batches; return the job."""
         return self._row("POST", f"projects/{project}/batches/open/", options)
 
     def train_sets(self, project: str) -> Iterator[Json]:
@@ -247,7 +247,10 @@ class Client(Requests):
         return self._pages(f"projects/{project}/invitations/")
 
     def invitation_create(self, project: str, **options: Any) -> Json:
-        """Invite one person, with ``role``, ``qualifies``, ``email``, ``days``; the answer holds the ``link``, once."""
+        """Invite one person; the answer holds the ``link``, once.
+
+        ``options``: ``role``, ``qualifies``, ``name``, ``email`` to mail the link to, ``days`` that it opens.
+        """
         return self._row("POST", f"projects/{project}/invitations/", options, once=True)
 
     def invitation_renew(self, invitation: str, *, mail: bool = False) -> Json:
@@ -391,11 +394,14 @@ class Client(Requests):
         return self._row("DELETE", f"runs/{run}/", query={"reason": reason}, once=True)
 
     def leaderboard(self, project: str, **query: Any) -> Json:
-        """Return every run of a ``release`` and ``split``, best first by the measure ``sort``."""
+        """Return every run of a ``release`` and ``split``, best first by the measure ``sort``.
+
+        ``query``: also ``convention`` and ``gain`` of the measures, and the run to test against, ``base``.
+        """
         return self._row("GET", f"projects/{project}/leaderboard/", query=query)
 
     def search(self, project: str, *, q: str, **query: Any) -> Json:
-        """Return moments for typed words, ranked by a finished ``training``."""
+        """Return ``limit`` moments for typed words, ranked by a ``training``; with ``every``, overlapping ones too."""
         return self._row("GET", f"projects/{project}/search/", query={"q": q, **query})
 
     def features(self, project: str) -> Iterator[Json]:
