@@ -24,7 +24,8 @@ class ApiError(Exception):
     Attributes:
         status: of the answer; 0 where none came.
         code: for programs; docs/api.md lists the codes of a site. ``unreachable`` where no answer came, ``failed``
-            where work that was waited for ended with an error.
+            where work that was waited for ended with an error, ``changed`` where a file is another than the one whose
+            upload is to go on.
         message: for people, in one line.
     """
 

@@ -150,10 +150,14 @@ class Client(Requests):
         """Yield videos on their way into the corpus, and those that arrived or failed within a day."""
         return self._pages(f"projects/{project}/video-uploads/")
 
-    def video_upload_begin(self, project: str, *, file_name: str, size: int) -> Json:
-        """Begin the upload of a video of ``size`` bytes. ``video_send`` does all of an upload."""
-        name = b64encode(file_name.encode()).decode()
-        headers = {"Upload-Length": str(size), "Upload-Metadata": f"filename {name}"}
+    def video_upload_begin(self, project: str, *, file_name: str, size: int, modified_ms: int = 0) -> Json:
+        """Begin the upload of a video of ``size`` bytes. ``video_send`` does all of an upload.
+
+        ``modified_ms``: when the file last changed, in milliseconds since 1970.
+        """
+        about = {"filename": file_name, "modified": str(modified_ms)}
+        metadata = ",".join(f"{name} {b64encode(value.encode()).decode()}" for name, value in about.items())
+        headers = {"Upload-Length": str(size), "Upload-Metadata": metadata}
         return self._row("POST", f"projects/{project}/video-uploads/", headers=headers, once=True)
 
     def video_piece(self, upload: str, piece: bytes, *, offset: int) -> None:
@@ -170,11 +174,23 @@ class Client(Requests):
         self._call("DELETE", f"video-uploads/{upload}/", once=True)
 
     def video_send(self, project: str, file: str | Path) -> Json:
-        """Upload a video piece by piece; return its upload, which a worker reads then. What broke off goes on."""
+        """Upload a video piece by piece; return its upload, which a worker reads then.
+
+        What broke off goes on: here, in another call, or on the page.
+
+        Raises:
+            ApiError: the file has changed since its upload began (its code is ``changed``), or a request was refused.
+        """
         path = Path(file)
-        size = path.stat().st_size
-        upload = self.video_upload_begin(project, file_name=path.name, size=size)
-        uuid, offset, failures = upload["uuid"], 0, 0
+        about = path.stat()
+        size, modified_ms = about.st_size, about.st_mtime_ns // 10**6
+        upload = _unfinished(self.video_uploads(project), path, size)
+        if upload is None:
+            upload = self.video_upload_begin(project, file_name=path.name, size=size, modified_ms=modified_ms)
+        elif upload["modified_ms"] != modified_ms:
+            advice = f"Discard what is there of it first: video_upload_discard({upload['uuid']!r})."
+            raise ApiError(0, "changed", f"{path.name} has changed since its upload began. {advice}")
+        uuid, offset, failures = upload["uuid"], upload["offset"], 0
         with path.open("rb") as content:
             while offset < size:
                 content.seek(offset)
@@ -484,3 +500,10 @@ class Client(Requests):
             if time.monotonic() >= ends_at:
                 raise TimeoutError(f"The work has not ended within {timeout_s:g} s; it goes on.")
             time.sleep(every_s)
+
+
+def _unfinished(uploads: Iterator[Json], path: Path, size: int) -> Json | None:
+    """Return the upload of a file that has not ended, None where there is none; a site writes endings small."""
+    name = f"{path.stem}{path.suffix.lower()}"
+    rows = (row for row in uploads if row["state"] in ("uploading", "reading"))
+    return next((row for row in rows if (row["file_name"], row["size"]) == (name, size)), None)

@@ -98,7 +98,10 @@ class VideoUploadOutput(serializers.ModelSerializer[VideoUpload]):
 
     class Meta:
         model = VideoUpload
-        fields = ["uuid", "file_name", "size", "offset", "state", "error", "video", "subtitles", "expires_at"]
+        fields = [
+            *("uuid", "file_name", "size", "modified_ms", "offset", "state", "error", "video", "subtitles"),
+            "expires_at",
+        ]
 
 
 class Corpora(ApiView):
@@ -193,6 +196,9 @@ class TusView(ApiView):
 
 
 header = partial(OpenApiParameter, location=OpenApiParameter.HEADER)
+METADATA = (
+    "``filename`` and ``modified``, in milliseconds since 1970, each with its value in base64; the latter as you like."
+)
 
 
 class VideoUploads(TusView):
@@ -209,7 +215,7 @@ class VideoUploads(TusView):
         request=None,
         parameters=[
             header("Upload-Length", int, required=True, description="Bytes of the whole file."),
-            header("Upload-Metadata", str, required=True, description="``filename`` and its value in base64."),
+            header("Upload-Metadata", str, required=True, description=METADATA),
         ],
         responses={201: VideoUploadOutput, **dict.fromkeys((400, 403, 409, 412, 413), Problem)},
     )

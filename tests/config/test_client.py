@@ -42,6 +42,7 @@ VALUES: dict[str, Any] = {
     "key": UUID,
     "kind": "video",
     "mail": True,
+    "modified_ms": 8,
     "name": "A project",
     "offset": 5,
     "piece": b"bytes",

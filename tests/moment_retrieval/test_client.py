@@ -149,6 +149,8 @@ class Site:
             self.content += request.data
             if loss == "answer":
                 raise ConnectionResetError
+        if request.full_url.endswith("/video-uploads/") and request.method == "GET":
+            return Answer({"results": [], "next": None})
         return Answer({"uuid": "u", "offset": len(self.content), "state": "reading"})
 
 
