@@ -1,6 +1,7 @@
 """A small server on this machine, for what asks others."""
 
 import socket
+import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -15,8 +16,10 @@ class Server(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self) -> None:
+    def __init__(self, context: ssl.SSLContext | None = None) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
+        if context:
+            self.socket = context.wrap_socket(self.socket, server_side=True)
         self.replies: list[Reply] = []
         self.requests: list[tuple[str, str, dict[str, str], bytes]] = []
         self.address = f"http://127.0.0.1:{self.server_address[1]}"
@@ -48,8 +51,9 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serving() -> Iterator[Server]:
-    with Server() as server:
+def serving(context: ssl.SSLContext | None = None) -> Iterator[Server]:
+    """Run a server in a thread; with ``context`` it speaks TLS."""
+    with Server(context) as server:
         Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
         yield server
         server.shutdown()

@@ -4,10 +4,17 @@ import socket
 import ssl
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 
 from judging.webhooks import sending
 from judging.webhooks.sending import NotSent, message_send
@@ -143,21 +150,61 @@ def test_a_server_that_says_nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> 
         send(f"http://127.0.0.1:{listener.getsockname()[1]}/")
 
 
-def test_an_encrypted_connection_checks_the_name(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    names = []
+class TestEncryption:
+    """By a server of hook.example, whose certificate is signed by nobody else."""
 
-    class Context:
-        def wrap_socket(self, sock: socket.socket, server_hostname: str, **options: object) -> socket.socket:
-            names.append(server_hostname)
-            error = ssl.SSLCertVerificationError(1, "no")
-            error.verify_message = "Hostname mismatch"
-            raise error
+    @pytest.fixture(scope="class")
+    def certificate(self, tmp_path_factory: pytest.TempPathFactory) -> Path:
+        """A file with a key and its certificate."""
+        key = ec.generate_private_key(ec.SECP256R1())
+        name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "hook.example")])
+        now = datetime.now(UTC)
+        builder = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        builder = builder.not_valid_before(now - timedelta(days=1)).not_valid_after(now + timedelta(days=1))
+        builder = builder.add_extension(x509.SubjectAlternativeName([x509.DNSName("hook.example")]), critical=False)
+        builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        content = builder.sign(key, hashes.SHA256()).public_bytes(Encoding.PEM)
+        path = tmp_path_factory.mktemp("certificates") / "hook.pem"
+        path.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()) + content)
+        return path
 
-    monkeypatch.setattr(sending.ssl, "create_default_context", Context)
-    resolve_to(monkeypatch, "127.0.0.1")
-    with pytest.raises(NotSent, match="certificate is not accepted .Hostname mismatch"):
-        send(f"https://example.org:{server.server_address[1]}/")
-    assert names == ["example.org"]
+    @pytest.fixture
+    def server(self, certificate: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate)
+        resolve_to(monkeypatch, "127.0.0.1")
+        with serving(context) as one:
+            one.replies = [(204, b"", {})]
+            yield one
+
+    @pytest.fixture
+    def trusts(self, certificate: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """This machine accepts the certificate."""
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+
+    def test_a_certificate_that_nobody_vouches_for_is_refused(self, server: Server) -> None:
+        with pytest.raises(NotSent, match="certificate is not accepted .self.signed"):
+            send(f"https://hook.example:{server.server_address[1]}/")
+        assert server.requests == []
+
+    @pytest.mark.usefixtures("trusts")
+    def test_a_certificate_of_the_host_is_accepted(self, server: Server) -> None:
+        assert send(f"https://hook.example:{server.server_address[1]}/hook") == 204
+        ((method, path, _, body),) = server.requests
+        assert (method, path, body) == ("POST", "/hook", b"{}")
+
+    @pytest.mark.usefixtures("trusts")
+    @pytest.mark.parametrize("host", ["other.example", "a.hook.example", "127.0.0.1"])
+    def test_a_certificate_of_another_host_is_refused(self, host: str, server: Server) -> None:
+        with pytest.raises(NotSent, match="certificate is not accepted .*(Hostname|IP address) mismatch"):
+            send(f"https://{host}:{server.server_address[1]}/")
+        assert server.requests == []
+
+    @pytest.mark.usefixtures("trusts")
+    def test_a_server_that_does_not_encrypt_is_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        resolve_to(monkeypatch, "127.0.0.1")
+        with serving() as plain, pytest.raises(NotSent, match="could not be encrypted"):
+            send(f"https://hook.example:{plain.server_address[1]}/")
 
 
 def test_a_server_that_never_ends_shaking_hands_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
