@@ -7,6 +7,7 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Event, Thread
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -19,6 +20,8 @@ from cryptography.x509.oid import NameOID
 from judging.webhooks import sending
 from judging.webhooks.sending import NotSent, message_send
 from tests.loopback import Server, serving
+
+GETADDRINFO = socket.getaddrinfo
 
 
 @pytest.fixture
@@ -38,6 +41,8 @@ def resolve_to(patch: pytest.MonkeyPatch, *addresses: str) -> list[str]:
 
     def getaddrinfo(host: str, port: int, *more: Any, **options: Any) -> list[Any]:
         names.append(host)
+        if host in addresses:
+            return GETADDRINFO(host, port, *more, **options)
         kind = socket.SOCK_STREAM
         return [(socket.AF_INET, kind, 6, "", (address, port)) for address in addresses]
 
@@ -134,6 +139,75 @@ def slow() -> Iterator[tuple[int, list[bytes], Thread]]:
         yield listener.getsockname()[1], received, thread
 
 
+def test_the_next_address_is_tried_where_one_cannot_be_connected(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resolve_to(monkeypatch, "127.0.0.2", "127.0.0.1")  # on the first of them nobody listens
+    assert send(f"http://example.org:{server.server_address[1]}/") == 204
+    resolve_to(monkeypatch, "127.0.0.2", "127.0.0.3")
+    with pytest.raises(NotSent, match="example.org did not answer: Connection refused"):
+        send(f"http://example.org:{server.server_address[1]}/")
+    assert len(server.requests) == 1
+
+
+def test_a_message_goes_to_one_address_alone(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever was connected may have taken the message, so that no other address gets it."""
+    resolve_to(monkeypatch, "127.0.0.1", "127.0.0.1")
+    server.replies = [None]
+    with pytest.raises(NotSent):
+        send(f"http://example.org:{server.server_address[1]}/")
+    assert len(server.requests) == 1
+
+
+class TestDeadline:
+    """One for all: the name, the connection, the request and its answer."""
+
+    def test_a_name_that_takes_long_is_given_up(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        end = Event()
+        monkeypatch.setattr(sending, "DEADLINE_S", 0.2)
+        monkeypatch.setattr(sending.socket, "getaddrinfo", lambda *where, **how: end.wait(60))
+        begin = monotonic()
+        with pytest.raises(NotSent, match="not resolved within 0.2 s"):
+            send("http://slow.example/")
+        assert monotonic() - begin < 5
+        end.set()
+
+    def test_addresses_that_do_not_answer_share_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        resolve_to(monkeypatch, "127.0.0.2", "127.0.0.3", "127.0.0.4")
+        monkeypatch.setattr(sending, "DEADLINE_S", 0.6)
+        limits: list[float] = []
+
+        def connect(address: tuple[str, int], timeout: float) -> socket.socket:
+            limits.append(timeout)
+            Event().wait(timeout)
+            raise TimeoutError
+
+        monkeypatch.setattr(sending.socket, "create_connection", connect)
+        begin = monotonic()
+        with pytest.raises(NotSent, match="nothing came within 0.6 s"):
+            send("http://example.org/")
+        assert len(limits) == 3 and sum(limits) <= 0.6 <= monotonic() - begin + 0.05
+
+    def test_what_the_name_took_is_not_there_for_the_answer(
+        self, slow: tuple[int, list[bytes], Thread], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        limits: list[float] = []
+        timer = sending.Timer
+        monkeypatch.setattr(sending, "Timer", lambda seconds, end: limits.append(seconds) or timer(seconds, end))
+        monkeypatch.setattr(sending, "DEADLINE_S", 0.8)
+
+        def getaddrinfo(host: str, *more: Any, **options: Any) -> list[Any]:
+            if host == "slow.example":
+                Event().wait(0.5)
+            return GETADDRINFO("127.0.0.1", *more, **options)
+
+        monkeypatch.setattr(sending.socket, "getaddrinfo", getaddrinfo)
+        with pytest.raises(NotSent, match="nothing came within 0.8 s"):
+            send(f"http://slow.example:{slow[0]}/")
+        (limit,) = limits
+        assert limit <= 0.3
+
+
 def test_a_server_that_never_ends_is_cut_off(
     slow: tuple[int, list[bytes], Thread], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,28 +219,29 @@ def test_a_server_that_never_ends_is_cut_off(
 
 
 def test_a_server_that_says_nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sending, "TIMEOUT_S", 0.2)
+    monkeypatch.setattr(sending, "DEADLINE_S", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as listener, pytest.raises(NotSent, match="nothing came within"):
         send(f"http://127.0.0.1:{listener.getsockname()[1]}/")
 
 
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with a key and its certificate, for hook.example."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "hook.example")])
+    now = datetime.now(UTC)
+    builder = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+    builder = builder.not_valid_before(now - timedelta(days=1)).not_valid_after(now + timedelta(days=1))
+    builder = builder.add_extension(x509.SubjectAlternativeName([x509.DNSName("hook.example")]), critical=False)
+    builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+    content = builder.sign(key, hashes.SHA256()).public_bytes(Encoding.PEM)
+    path = tmp_path_factory.mktemp("certificates") / "hook.pem"
+    path.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()) + content)
+    return path
+
+
 class TestEncryption:
     """By a server of hook.example, whose certificate is signed by nobody else."""
-
-    @pytest.fixture(scope="class")
-    def certificate(self, tmp_path_factory: pytest.TempPathFactory) -> Path:
-        """A file with a key and its certificate."""
-        key = ec.generate_private_key(ec.SECP256R1())
-        name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "hook.example")])
-        now = datetime.now(UTC)
-        builder = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-        builder = builder.not_valid_before(now - timedelta(days=1)).not_valid_after(now + timedelta(days=1))
-        builder = builder.add_extension(x509.SubjectAlternativeName([x509.DNSName("hook.example")]), critical=False)
-        builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        content = builder.sign(key, hashes.SHA256()).public_bytes(Encoding.PEM)
-        path = tmp_path_factory.mktemp("certificates") / "hook.pem"
-        path.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()) + content)
-        return path
 
     @pytest.fixture
     def server(self, certificate: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
