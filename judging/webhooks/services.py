@@ -1,8 +1,9 @@
 """Webhooks made, changed and deleted; events written down for them, sent, and tried again.
 
 An event is a row for each webhook that hears of it, written in the transaction that carried it out: what was rolled
-back is never sent, and what was committed always is. A task sends the rows of one webhook one after the other, so that
-an address that does not answer keeps a worker for one try a minute, and no other webhook waits for it for long.
+back is never sent, and what was committed always is. A task sends the rows of one webhook one after the other, for some
+seconds; then it is the next webhook's turn. One message is at work at a time in the whole site: servers that take
+their time keep one worker process, and previews, imports and releases have the others.
 """
 
 import json
@@ -10,6 +11,7 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from secrets import token_urlsafe
+from time import monotonic
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -23,15 +25,18 @@ from core import clock
 from core.audit import audit_record
 from core.exceptions import NotPossible
 from core.jobs import LONGEST_ERROR, JobKind, durable, swept
+from core.sql import only_one
 from judging.models import Webhook, WebhookDelivery
 from judging.webhooks.models import PING, Event
-from judging.webhooks.rules import UrlRefused, retry_after, signature_header, url_checked
+from judging.webhooks.rules import FIRST_RETRY, UrlRefused, retry_after, signature_header, url_checked
 from judging.webhooks.sending import NotSent, message_send
 
 logger = logging.getLogger(__name__)
 State = WebhookDelivery.State
 MOST_WEBHOOKS = 10  # of a project
+AT_WORK = "webhooks"  # the lock of whoever sends
 AT_ONCE = 20  # messages to one address, before others have their turn
+TURN_S = 10.0  # after which no further message begins
 FORGOTTEN_AFTER = timedelta(days=30)  # what was sent, or given up
 DELIVERIES = JobKind(
     "judging.tasks.webhook_send",
@@ -173,14 +178,30 @@ def _deliveries_write(webhooks: Sequence[Webhook], event: str, facts: Mapping[st
 def webhook_send(*, webhook_id: int) -> None:
     """Send what is due to one webhook, in the order of the events, until a message does not get through.
 
-    A repeat finds nothing due. A message may arrive twice where a worker is killed between sending and writing that
-    down; its receiver knows it by its id.
+    Where another process is sending, it wakes the next webhook once its turn is over, and a sweep does where it was
+    killed. A repeat finds nothing due. A message may arrive twice where a worker is killed between sending and writing
+    that down; its receiver knows it by its id.
     """
+    if not DELIVERIES.rows().filter(webhook=webhook_id).exists():
+        return  # without the lock, which would keep other webhooks back whom nobody wakes then
+    with only_one(AT_WORK) as alone:
+        if not alone:
+            return
+        _take_turn(webhook_id)
+    # The lock is free by now: what was committed before somebody else found it locked is seen here.
+    keys = set(DELIVERIES.rows().order_by().values_list("webhook_id", flat=True))
+    if keys:
+        DELIVERIES.send(min(keys, key=lambda key: (key <= webhook_id, key)))
+
+
+def _take_turn(webhook_id: int) -> None:
+    begin = monotonic()
     for _ in range(AT_ONCE):
         with DELIVERIES.claim(webhook_id) as delivery:
             if delivery is None or not _try(delivery):
                 return
-    DELIVERIES.send(webhook_id)
+        if monotonic() - begin >= TURN_S:
+            return
 
 
 def _try(delivery: WebhookDelivery) -> bool:
@@ -196,6 +217,8 @@ def _try(delivery: WebhookDelivery) -> bool:
             {"state": State.WAITING, "next_try_at": now + delay} if delay else {"state": State.FAILED}
         )
         waiting.update(attempts=attempts, status=error.status, error=str(error)[:LONGEST_ERROR], **values)
+        others = WebhookDelivery.objects.filter(webhook=delivery.webhook_id, state=State.WAITING, next_try_at__lte=now)
+        others.update(next_try_at=now + FIRST_RETRY)  # one try a minute of what is out of order
         logger.warning("webhook %s: message %s was not sent, try %s", delivery.webhook_id, delivery.pk, attempts)
         return False
     waiting.update(state=State.SENT, attempts=delivery.attempts + 1, status=status, error="", sent_at=clock.now())

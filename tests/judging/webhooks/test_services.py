@@ -16,6 +16,7 @@ from accounts.services.credentials import decrypt
 from core.exceptions import NotPossible
 from core.jobs import sweep_all
 from core.models import AuditEvent
+from core.sql import is_locked
 from judging.audit.rules import in_words
 from judging.guidelines.services import policy_publish
 from judging.models import Batch, Release, Webhook, WebhookDelivery
@@ -38,6 +39,7 @@ from models_runner.models import Experiment, Training
 from tests.conftest import Messages
 from tests.factories import BatchFactory, ProjectFactory, WebhookFactory, lead
 from tests.judging.play import judge_round
+from tests.locks import locked_elsewhere
 from tests.loopback import Server, serving
 
 pytestmark = pytest.mark.django_db
@@ -168,11 +170,17 @@ class TestMessages:
         server.replies = [(500, b"", {}), (200, b"", {})]
         webhook = hook(server)
         first, second = message(webhook), message(webhook)
+        later = message(webhook, next_try_at=timezone.now() + timedelta(hours=2))
         webhook_send(webhook_id=webhook.pk)
+        webhook_send(webhook_id=webhook.pk)  # not due: an address that does not answer is tried once a minute
         assert len(server.requests) == 1
+        second.refresh_from_db()
+        assert (second.attempts, second.next_try_at > timezone.now() + timedelta(seconds=50)) == (0, True)
+        WebhookDelivery.objects.filter(pk=second.pk).update(next_try_at=timezone.now())
         webhook_send(webhook_id=webhook.pk)
         states = dict(WebhookDelivery.objects.values_list("pk", "state"))
-        assert states == {first.pk: "waiting", second.pk: "sent"}
+        assert states == {first.pk: "waiting", second.pk: "sent", later.pk: "waiting"}
+        assert WebhookDelivery.objects.get(pk=later.pk).next_try_at == later.next_try_at
 
     def test_the_sweep_finds_what_lost_its_message(self, server: Server, messages: Messages) -> None:
         webhook = hook(server)
@@ -190,6 +198,35 @@ class TestMessages:
             webhook_send(webhook_id=webhook.pk)
             assert len(server.requests) == services.AT_ONCE
         assert len(server.requests) == services.AT_ONCE + 1
+
+    def test_only_one_message_of_the_site_is_at_work(self, server: Server) -> None:
+        """A server that takes its time keeps one worker process; the others do what else there is."""
+        delivery = message(hook(server))
+        with locked_elsewhere(services.AT_WORK, 0):
+            webhook_send(webhook_id=delivery.webhook_id)
+        delivery.refresh_from_db()
+        assert (delivery.state, delivery.attempts, server.requests) == ("waiting", 0, [])
+        webhook_send(webhook_id=delivery.webhook_id)
+        assert len(server.requests) == 1
+
+    def test_webhooks_take_turns(self, server: Server, messages: Messages, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Messages that came while another webhook was at work are sent next, and a slow one has its next turn last."""
+        monkeypatch.setattr(services, "TURN_S", 0.0)
+        webhooks = [WebhookFactory(url=f"{server.address}/{name}") for name in "abc"]
+        for webhook in [*webhooks, *webhooks[:2]]:
+            message(webhook)
+        with messages():
+            webhook_send(webhook_id=webhooks[1].pk)
+        assert [path for _, path, *_ in server.requests] == ["/b", "/c", "/a", "/b", "/a"]
+
+    def test_the_next_one_is_woken_once_the_lock_is_free(self, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+        woken: list[tuple[int, bool]] = []
+        send = lambda key: woken.append((key, is_locked(services.AT_WORK)))  # noqa: E731
+        monkeypatch.setattr(services.DELIVERIES, "send", send)
+        webhook, other = hook(server), WebhookFactory(url=f"{server.address}/other")
+        message(webhook), message(other)
+        webhook_send(webhook_id=webhook.pk)
+        assert woken == [(other.pk, False)]
 
     def test_a_private_address_is_given_nothing(self, server: Server, settings: Settings) -> None:
         settings.WEBHOOK_PRIVATE_ADDRESSES = False
