@@ -1,6 +1,6 @@
 """Posters, small JPEGs that stand for a moment or a video: the middle frame, or where that is dark one that is not."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from io import BytesIO
 from pathlib import Path
 from typing import IO
@@ -52,18 +52,43 @@ def _frame_at(source: Source, second: float) -> Image.Image | None:
         return next(process.read_frames(call, (source.width, source.height)), None)
 
 
-def _poster(frames: Iterator[Image.Image]) -> bytes | None:
-    """Return the first frame that is not dark, small, as JPEG; the brightest of them where all are dark."""
-    brightest, most = None, -1.0
-    for frame in frames:
-        brightness = ImageStat.Stat(frame.convert("L")).mean[0]
+def brightest(posters: Iterable[bytes | None]) -> bytes | None:
+    """Return the first of these posters that is not dark, the brightest where all are; None where there is none.
+
+    They are made one after another, as far as is necessary.
+    """
+    best, most = None, -1.0
+    for poster in posters:
+        brightness = brightness_of(poster) if poster else -1.0
         if brightness > most:
-            brightest, most = frame, brightness
+            best, most = poster, brightness
         if brightness >= DARK:
             break
-    if brightest is None:
+    return best
+
+
+def brightness_of(poster: bytes) -> float:
+    """Return the mean luminance of a poster, 0 to 255."""
+    with Image.open(BytesIO(poster)) as image:
+        return _mean(image)
+
+
+def _mean(image: Image.Image) -> float:
+    return ImageStat.Stat(image.convert("L")).mean[0]
+
+
+def _poster(frames: Iterator[Image.Image]) -> bytes | None:
+    """Return the first frame that is not dark, small, as JPEG; the brightest of them where all are dark."""
+    best, most = None, -1.0
+    for frame in frames:
+        brightness = _mean(frame)
+        if brightness > most:
+            best, most = frame, brightness
+        if brightness >= DARK:
+            break
+    if best is None:
         return None
-    brightest.thumbnail(LARGEST)
+    best.thumbnail(LARGEST)
     file = BytesIO()
-    brightest.save(file, "JPEG", quality=QUALITY, optimize=True)
+    best.save(file, "JPEG", quality=QUALITY, optimize=True)
     return file.getvalue()

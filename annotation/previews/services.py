@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from uuid import uuid4
@@ -26,6 +27,7 @@ from core.media_files import files_delete
 from core.messages import send_on_commit
 
 logger = logging.getLogger(__name__)
+MOMENTS_TRIED = 5  # for the poster of a video, before its file is
 NOT_READABLE = "The video cannot be read: {}"
 
 
@@ -145,13 +147,13 @@ def local_copy(video: Video) -> Iterator[Path]:
 def video_make_poster(*, video_id: int) -> bool:
     """Make the picture that stands for the video, unless it has one; return whether it was made.
 
-    It is of the middle moment, or of the file where no moment is ready. Safe to repeat: a lost race costs a file.
+    It is of the middle moment or one near it, or of the file where those are dark. Safe to repeat: a lost race costs a
+    file.
     """
     video = Video.objects.filter(pk=video_id).exclude(poster_state=Video.Poster.READY).first()
     if video is None:
         return False
-    poster = _poster_of_middle(video) or _poster_of_file(video)
-    name = poster_save(poster)
+    name = poster_save(posters.brightest(chain(_posters_of_moments(video), _posters_of_file(video))))
     unchanged = Video.objects.filter(pk=video.pk, file=video.file.name).exclude(poster_state=Video.Poster.READY)
     state = Video.Poster.READY if name else Video.Poster.FAILED
     if not unchanged.update(poster=name, poster_state=state):
@@ -160,20 +162,20 @@ def video_make_poster(*, video_id: int) -> bool:
     return bool(name)
 
 
-def _poster_of_middle(video: Video) -> bytes | None:
+def _posters_of_moments(video: Video) -> Iterator[bytes | None]:
     ready = video.moments.filter(preview_state=Moment.Preview.READY)
-    middle = ready.order_by(Abs(F("start_s") + F("end_s") - video.duration_s), "pk").first()
-    return poster_of_moment(middle) if middle else None
+    nearest = ready.order_by(Abs(F("start_s") + F("end_s") - video.duration_s), "pk")[:MOMENTS_TRIED]
+    return map(poster_of_moment, nearest)
 
 
-def _poster_of_file(video: Video) -> bytes | None:
+def _posters_of_file(video: Video) -> Iterator[bytes | None]:
     if not video.file:
-        return None
+        return
     try:
         with local_copy(video) as path:
-            return posters.poster_of_video(path)
+            yield posters.poster_of_video(path)
     except (VideoUnreadable, FileNotFoundError):
-        return None
+        return
 
 
 def poster_save(poster: bytes | None) -> str:

@@ -49,7 +49,8 @@ def ready(patch: pytest.MonkeyPatch, clip: Path, files: FileSystemStorage) -> Pr
 
 
 def fake_cut(path: Path, spans: Sequence[object]) -> list[Preview]:
-    return [Preview(index, GIF, 1, 1) for index in range(len(spans))]
+    white = GIF.replace(b"\0\0\0\xff\xff\xff", b"\xff\xff\xff\0\0\0")  # a dark one lets posters look into the file
+    return [Preview(index, white, 1, 1) for index in range(len(spans))]
 
 
 def everything() -> list[object]:

@@ -241,6 +241,38 @@ class TestMade:
             video.refresh_from_db()
             assert (video.poster_state, video.poster.name) == ("failed", "")
 
+    @pytest.mark.parametrize(
+        ("colours", "has_file", "answer"),
+        [
+            pytest.param([RED, BLACK, RED], False, RED, id="the middle moment is black"),
+            pytest.param([RED, None, BLACK, BLUE, WHITE], False, BLUE, id="the nearest that shows something"),
+            pytest.param([BLACK, BLACK, BLACK], True, WHITE, id="the file, where all moments are black"),
+            pytest.param([BLACK, BLACK, BLACK], False, BLACK, id="no file"),
+            pytest.param([RED] + 6 * [BLACK] + [RED], True, WHITE, id="few moments are looked at"),
+        ],
+    )
+    def test_a_black_moment_is_passed_over(
+        self, darkening: Path, colours: list[Colour | None], has_file: bool, answer: Colour
+    ) -> None:
+        video: Video = VideoFactory(duration_s=2 * len(colours))
+        if has_file:
+            video.file.save("v.mp4", ContentFile(darkening.read_bytes()))
+        for index, colour in enumerate(colours):
+            moment = MomentFactory(video=video, start_s=2 * index, end_s=2 * index + 2)
+            moment.preview.save("x.gif", ContentFile(gif_of(colour).read() if colour else b"no GIF"))
+        assert video_make_poster(video_id=video.pk)
+        video.refresh_from_db()
+        assert colour_of(video.poster.read()) == answer
+
+    def test_the_brightest_of_dark_moments(self) -> None:
+        video: Video = VideoFactory(duration_s=6)
+        for index, grey in enumerate((4, 2, 10)):
+            moment = MomentFactory(video=video, start_s=2 * index, end_s=2 * index + 2)
+            moment.preview.save("x.gif", ContentFile(gif_of((grey, grey, grey)).read()))
+        video_make_poster(video_id=video.pk)
+        video.refresh_from_db()
+        assert posters.brightness_of(video.poster.read()) == pytest.approx(10, abs=1)
+
     def test_the_sweep_sends_what_was_lost(self, tiny: Path, messages: Messages) -> None:
         requested = self.uploaded(tiny, poster_state="requested")
         self.uploaded(tiny)  # nobody has looked at it
