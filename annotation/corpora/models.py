@@ -65,14 +65,17 @@ class ProjectCorpus(models.Model):
         verbose_name_plural = "project corpora"
 
 
+class PosterState(models.TextChoices):
+    """How far the picture is that stands for a video or a moment."""
+
+    MISSING = "missing"  # of a database from before there were any: the first request orders it
+    REQUESTED = "requested"  # a task makes it
+    READY = "ready"
+    FAILED = "failed"  # no frame can be read
+
+
 class Video(models.Model):
     """One source file; ``file`` is what the storage holds, empty while there is none."""
-
-    class Poster(models.TextChoices):
-        MISSING = "missing"  # of a database from before there were any: the first request orders it
-        REQUESTED = "requested"  # a task makes it
-        READY = "ready"
-        FAILED = "failed"  # neither the file nor a moment shows a frame
 
     uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
     corpus = models.ForeignKey(Corpus, models.PROTECT, related_name="videos")
@@ -92,7 +95,7 @@ class Video(models.Model):
         help_text="A picture that stands for it.",
     )
     poster_state = models.CharField(
-        max_length=9, choices=Poster, default=Poster.MISSING, db_default=Poster.MISSING.value
+        max_length=9, choices=PosterState, default=PosterState.MISSING, db_default=PosterState.MISSING.value
     )
 
     class Meta:
@@ -262,6 +265,17 @@ class Moment(models.Model):
     preview_uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
     preview_state = models.CharField(max_length=12, choices=Preview, default=Preview.MISSING)
     preview_error = models.CharField(max_length=300, blank=True)
+    poster = models.FileField(
+        upload_to=preview_path,
+        blank=True,
+        max_length=255,
+        default="",
+        db_default="",
+        help_text="A frame of the preview.",
+    )
+    poster_state = models.CharField(
+        max_length=9, choices=PosterState, default=PosterState.MISSING, db_default=PosterState.MISSING.value
+    )
 
     class Meta:
         constraints = [
@@ -278,8 +292,16 @@ class Moment(models.Model):
             models.CheckConstraint(
                 condition=~Q(preview_state="failed") | ~Q(preview_error=""), name="moment_failed_says_why"
             ),
+            models.CheckConstraint(
+                condition=Q(poster_state__in=["missing", "requested", "failed"], poster="")
+                | (Q(poster_state="ready") & ~Q(poster="")),
+                name="moment_poster_ready_is_there",
+            ),
         ]
-        indexes = [models.Index(fields=["video"], condition=Q(preview_state="missing"), name="moment_without_preview")]
+        indexes = [
+            models.Index(fields=["video"], condition=Q(preview_state="missing"), name="moment_without_preview"),
+            models.Index(fields=["id"], condition=Q(poster_state="requested"), name="moment_with_poster_requested"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.video.name} {self.start_s:.2f}-{self.end_s:.2f} s"

@@ -36,7 +36,8 @@ from annotation.corpora.selectors import (
 from annotation.corpora.services import imports, video_uploads
 from annotation.corpora.services.videos import VIDEO_SUFFIXES
 from annotation.models import CorpusImport, Moment, Video, VideoUpload
-from annotation.previews.services import poster_of_part, poster_request
+from annotation.previews.poster_response import no_poster, poster_answer
+from annotation.previews.services import moment_of_part
 from core.exceptions import MomentJudgeError
 from core.files import IMMUTABLE, file_answer
 from core.lists import page_of
@@ -44,10 +45,6 @@ from core.uploads import first_warnings
 
 PER_PAGE, FAILURES_SHOWN = 24, 50
 CACHED = "private, max-age=86400"
-NO_PICTURE = (
-    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 320 180"><g fill="none" stroke="#8a94a6" stroke-width="3">'
-    '<rect x="120" y="62" width="80" height="56" rx="6"/><path d="m150 78 24 12-24 12z"/></g></svg>'
-)
 
 
 class SpanForm(forms.Form):
@@ -113,13 +110,11 @@ def video_poster(request: MemberRequest, project: Project, video_uuid: UUID) -> 
     """A picture that stands for a video, or for the moment at ``at=start,end`` of it; an empty frame where there is
     none yet. ``v`` names the version of the picture that a page shows: a browser keeps that one."""
     row, span = _video(project, video_uuid), SpanForm(request.GET)
-    if span.is_valid() and (poster := poster_of_part(row, *span.span)):
-        return HttpResponse(poster, content_type="image/jpeg", headers={"Cache-Control": CACHED})
-    if row.poster:
-        cache = IMMUTABLE if request.GET.get("v") == row.poster_version else "private, no-cache"
-        return file_answer(request, row.poster, content_type="image/jpeg", cache=cache)
-    poster_request(video=row)
-    return HttpResponse(NO_PICTURE, content_type="image/svg+xml", headers={"Cache-Control": "no-store"})
+    moment = moment_of_part(row, *span.span) if span.is_valid() else None
+    if moment and (answer := poster_answer(request, moment, cache=CACHED)):
+        return answer
+    cache = IMMUTABLE if request.GET.get("v") == row.poster_version else "private, no-cache"
+    return poster_answer(request, row, cache=cache) or no_poster()
 
 
 def _video(project: Project, uuid: UUID) -> Video:

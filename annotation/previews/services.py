@@ -2,9 +2,10 @@
 
 import logging
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import partial
+from io import BytesIO
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,7 +17,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet, Value
 from django.db.models.functions import Abs, Greatest, Least
 
-from annotation.corpora.models import poster_path, preview_path
+from annotation.corpora.models import PosterState, poster_path, preview_path
 from annotation.models import Moment, Video
 from annotation.previews import posters
 from annotation.previews.cutting import CutFailure, Preview, cut_previews
@@ -28,6 +29,7 @@ from core.messages import send_on_commit
 
 logger = logging.getLogger(__name__)
 MOMENTS_TRIED = 5  # for the poster of a video, before its file is
+POSTER_TASKS = {Video: "annotation.tasks.video_make_poster", Moment: "annotation.tasks.moment_make_poster"}
 NOT_READABLE = "The video cannot be read: {}"
 
 
@@ -66,10 +68,11 @@ def previews_cut(*, video: Video, moments: QuerySet[Moment]) -> int:
 
 
 def preview_save(*, moment: Moment, gif: bytes, clip: bytes) -> bool:
-    """Store the moment's preview, GIF and MP4 (empty: none), unless it has one by now; say whether they were stored."""
+    """Store the moment's preview, GIF and MP4 (empty: none) with its poster, unless it has one by now; say whether they
+    were stored."""
     names = _files_save(moment, gif, clip)
     n_updated = Moment.objects.filter(pk=moment.pk, preview_state=Moment.Preview.MISSING).update(
-        **names, preview_state=Moment.Preview.READY, preview_error=""
+        **names, poster_state=_poster_state(names), preview_state=Moment.Preview.READY, preview_error=""
     )
     if not n_updated:
         files_delete(*names.values())
@@ -77,16 +80,22 @@ def preview_save(*, moment: Moment, gif: bytes, clip: bytes) -> bool:
 
 
 def _files_save(moment: Moment, gif: bytes, clip: bytes) -> dict[str, str]:
-    """Both or none: what is cut again and again until there is room must leave nothing behind."""
-    names: dict[str, str] = {}
+    """All or none: what is cut again and again until there is room must leave nothing behind."""
+    names = {"preview": "", "preview_clip": "", "poster": ""}
+    poster = posters.poster_of_preview(BytesIO(gif)) or b""
+    files = (("preview", "preview.gif", gif), ("preview_clip", "preview.mp4", clip), ("poster", "poster.jpg", poster))
     try:
-        for field, filename, content in (("preview", "preview.gif", gif), ("preview_clip", "preview.mp4", clip)):
+        for field, filename, content in files:
             if content:
                 names[field] = default_storage.save(preview_path(moment, filename), ContentFile(content))
     except StorageUnavailable:
         files_delete(*names.values())
         raise
     return names
+
+
+def _poster_state(names: dict[str, str]) -> PosterState:
+    return PosterState.READY if names["poster"] else PosterState.FAILED
 
 
 def preview_cut(*, video: Video, start_s: float, end_s: float) -> Preview:
@@ -109,12 +118,13 @@ def preview_replace(*, moment: Moment, preview: Preview, start_s: float, end_s: 
     """Give the moment these bounds and this preview, under a new name: browsers keep what they have seen. Raises
     NotPossible where another moment of the video has these bounds."""
     row = Moment.objects.select_for_update().get(pk=moment.pk)
-    old = [str(file.name) for file in (row.preview, row.preview_clip) if file]
-    names = {"preview_clip": "", **_files_save(row, preview.gif, preview.clip)}
-    state = {"preview_state": Moment.Preview.READY, "preview_error": "", "preview_uuid": uuid4()}
+    old = [str(file.name) for file in (row.preview, row.preview_clip, row.poster) if file]
+    names = _files_save(row, preview.gif, preview.clip)
+    state = {"preview_state": Moment.Preview.READY, "preview_error": "", "poster_state": _poster_state(names)}
     try:
         with transaction.atomic():
-            Moment.objects.filter(pk=row.pk).update(start_s=start_s, end_s=end_s, **names, **state)
+            bounds = {"start_s": start_s, "end_s": end_s}
+            Moment.objects.filter(pk=row.pk).update(preview_uuid=uuid4(), **bounds, **names, **state)
     except IntegrityError as error:
         files_delete(*names.values())
         raise NotPossible("Another moment has these bounds, or this one has been judged meanwhile.") from error
@@ -150,12 +160,12 @@ def video_make_poster(*, video_id: int) -> bool:
     It is of the middle moment or one near it, or of the file where those are dark. Safe to repeat: a lost race costs a
     file.
     """
-    video = Video.objects.filter(pk=video_id).exclude(poster_state=Video.Poster.READY).first()
+    video = Video.objects.filter(pk=video_id).exclude(poster_state=PosterState.READY).first()
     if video is None:
         return False
     name = poster_save(posters.brightest(chain(_posters_of_moments(video), _posters_of_file(video))))
-    unchanged = Video.objects.filter(pk=video.pk, file=video.file.name).exclude(poster_state=Video.Poster.READY)
-    state = Video.Poster.READY if name else Video.Poster.FAILED
+    unchanged = Video.objects.filter(pk=video.pk, file=video.file.name).exclude(poster_state=PosterState.READY)
+    state = PosterState.READY if name else PosterState.FAILED
     if not unchanged.update(poster=name, poster_state=state):
         files_delete(name)
         return False
@@ -165,7 +175,7 @@ def video_make_poster(*, video_id: int) -> bool:
 def _posters_of_moments(video: Video) -> Iterator[bytes | None]:
     ready = video.moments.filter(preview_state=Moment.Preview.READY)
     nearest = ready.order_by(Abs(F("start_s") + F("end_s") - video.duration_s), "pk")[:MOMENTS_TRIED]
-    return map(poster_of_moment, nearest)
+    return map(_poster_of_moment, nearest)
 
 
 def _posters_of_file(video: Video) -> Iterator[bytes | None]:
@@ -183,35 +193,63 @@ def poster_save(poster: bytes | None) -> str:
     return default_storage.save(poster_path(Video(), "poster.jpg"), ContentFile(poster)) if poster else ""
 
 
+@durable("annotation.tasks.moment_make_poster")
+def moment_make_poster(*, moment_id: int) -> bool:
+    """Store a frame of the moment's preview, unless one is there; return whether one was stored.
+
+    Cutting stores it; moments cut before it did get it here. Safe to repeat: a lost race costs a file.
+    """
+    ready = Moment.objects.filter(preview_state=Moment.Preview.READY).exclude(poster_state=PosterState.READY)
+    moment = ready.filter(pk=moment_id).first()
+    if moment is None:
+        return False
+    poster = _poster_of_gif(moment)
+    name = default_storage.save(preview_path(moment, "poster.jpg"), ContentFile(poster)) if poster else ""
+    state = PosterState.READY if name else PosterState.FAILED
+    if not ready.filter(pk=moment.pk, preview_uuid=moment.preview_uuid).update(poster=name, poster_state=state):
+        files_delete(name)
+        return False
+    return bool(name)
+
+
 @transaction.atomic
-def poster_request(*, video: Video) -> None:
-    """Order the poster of a video that nobody has ordered yet; a task makes it."""
-    missing = Video.objects.filter(pk=video.pk, poster_state=Video.Poster.MISSING)
-    if missing.update(poster_state=Video.Poster.REQUESTED):
-        send_on_commit("annotation.tasks.video_make_poster", video.pk)
+def poster_request(row: Video | Moment) -> None:
+    """Order the poster of a video or moment that nobody has ordered yet; a task makes it."""
+    missing = type(row).objects.filter(pk=row.pk, poster_state=PosterState.MISSING)
+    if missing.update(poster_state=PosterState.REQUESTED):
+        send_on_commit(POSTER_TASKS[type(row)], row.pk)
 
 
 @swept
 def posters_sweep(now: datetime | None = None) -> int:
     """Send the making of posters again whose message was lost; cutting makes those of videos that wait for it."""
-    requested = Video.objects.filter(poster_state=Video.Poster.REQUESTED)
     uncut = Moment.objects.filter(preview_state=Moment.Preview.MISSING, video=OuterRef("pk"))
-    ids = list(requested.exclude(~Q(file="") & Exists(uncut)).order_by("pk").values_list("pk", flat=True)[:500])
-    for video_id in ids:
-        send_on_commit("annotation.tasks.video_make_poster", video_id)
-    return len(ids)
+    videos = Video.objects.exclude(~Q(file="") & Exists(uncut))
+    moments = Moment.objects.filter(preview_state=Moment.Preview.READY)
+    n_sent = 0
+    for rows in (videos, moments):
+        requested = rows.filter(poster_state=PosterState.REQUESTED)
+        for pk in list(requested.order_by("pk").values_list("pk", flat=True)[:500]):
+            send_on_commit(POSTER_TASKS[rows.model], pk)
+            n_sent += 1
+    return n_sent
 
 
-def poster_of_part(video: Video, start_s: float, end_s: float) -> bytes | None:
-    """Return the poster of the moment that overlaps this part of the video most; None where none does."""
+def moment_of_part(video: Video, start_s: float, end_s: float) -> Moment | None:
+    """Return the moment with a preview that overlaps this part of the video most; None where none does."""
     overlap = Least(F("end_s"), Value(end_s)) - Greatest(F("start_s"), Value(start_s))
     ready = video.moments.filter(preview_state=Moment.Preview.READY, start_s__lt=end_s, end_s__gt=start_s)
-    nearest = ready.order_by(overlap.desc(), "pk").first()
-    return poster_of_moment(nearest) if nearest else None
+    return ready.order_by(overlap.desc(), "pk").first()
 
 
-def poster_of_moment(moment: Moment) -> bytes | None:
-    """Return a picture that stands for the moment, a JPEG; None where its preview cannot be read."""
+def _poster_of_moment(moment: Moment) -> bytes | None:
+    if moment.poster:
+        with suppress(OSError), moment.poster.open("rb") as file:
+            return bytes(file.read())
+    return _poster_of_gif(moment)
+
+
+def _poster_of_gif(moment: Moment) -> bytes | None:
     try:
         with moment.preview.open("rb") as gif:
             return posters.poster_of_preview(gif)

@@ -131,6 +131,13 @@ def unpictured_video(ground: Ground) -> TaskScenario:
     return TaskScenario((video.pk,), over=over)
 
 
+def unpictured_moment(ground: Ground) -> TaskScenario:
+    moment = MomentFactory(video__corpus=ground.hand_made.corpus)
+    poster = default_storage.save("previews/theirs.jpg", ContentFile(b"JPEG"))
+    over = partial(Moment.objects.filter(pk=moment.pk).update, poster=poster, poster_state="ready")
+    return TaskScenario((moment.pk,), over=over)
+
+
 def uploaded_corpus(ground: Ground) -> TaskScenario:
     file = SimpleUploadedFile("a.csv", CSV.encode())
     lengths = SimpleUploadedFile("lengths.json", b'{"all": {"v": [60, 0]}}')
@@ -431,6 +438,7 @@ def searched(ground: Ground) -> TaskScenario:
 TASK_SCENARIOS: dict[str, Callable[[Ground], TaskScenario]] = {
     "annotation.tasks.video_cut_previews": uncut_video,
     "annotation.tasks.video_make_poster": unpictured_video,
+    "annotation.tasks.moment_make_poster": unpictured_moment,
     "core.tasks.sweep": nothing,
     "annotation.tasks.previews_sweep": nothing,
     "annotation.tasks.corpus_import_work": uploaded_corpus,

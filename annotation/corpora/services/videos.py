@@ -14,7 +14,7 @@ from accounts.models import User
 from annotation.corpora.importers.base import Given, SubtitleRecord
 from annotation.corpora.importers.fields import END_SLACK_S
 from annotation.corpora.importers.subtitles import read_srt
-from annotation.corpora.models import video_path
+from annotation.corpora.models import PosterState, video_path
 from annotation.models import Corpus, Moment, Subtitle, Video
 from annotation.previews.posters import poster_of_video
 from annotation.previews.process import Source, VideoUnreadable, open_source, subtitles_of
@@ -115,7 +115,7 @@ def video_store(
         video.duration_s = source.duration_s
     replaced = [str(file.name or "") for file in (video.file, video.poster)]
     video.file.name, video.fps, video.poster.name = file_name, source.fps, poster_name
-    video.poster_state = Video.Poster.READY if poster_name else Video.Poster.FAILED
+    video.poster_state = PosterState.READY if poster_name else PosterState.FAILED
     video.save()
     video.moments.filter(preview_state=Preview.FAILED).update(preview_state=Preview.MISSING, preview_error="")
     n_subtitles = 0 if video.subtitles.exists() else _subtitles_add(video, subtitles)
@@ -196,7 +196,7 @@ def _file_add(video: Video, path: Path) -> bool:
     with transaction.atomic():
         unchanged = Video.objects.select_for_update(no_key=True).filter(pk=video.pk, file=replaced).first()
         if unchanged is not None:
-            poster = {"poster": "", "poster_state": Video.Poster.REQUESTED}  # cutting makes it, or the sweep
+            poster = {"poster": "", "poster_state": PosterState.REQUESTED}  # cutting makes it, or the sweep
             Video.objects.filter(pk=video.pk).update(file=name, **poster)
             video.moments.filter(preview_state=Preview.FAILED).update(preview_state=Preview.MISSING, preview_error="")
     if unchanged is None:

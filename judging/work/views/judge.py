@@ -21,7 +21,7 @@ from django_htmx.http import HttpResponseClientRedirect, replace_url
 from accounts.access import ANNOTATOR, MemberRequest, grant_by, post_only, project_action, project_page
 from accounts.models import Project, User
 from accounts.rules import OUT
-from annotation.previews.services import poster_of_moment
+from annotation.previews.poster_response import no_poster, poster_answer
 from core import clock
 from core.files import IMMUTABLE, file_answer
 from core.forms import KeyForm, SubmitForm
@@ -331,9 +331,9 @@ def preview(request: HttpRequest, preview_uuid: UUID, field: str = "preview") ->
 
 
 @login_required
-def preview_poster(request: HttpRequest, preview_uuid: UUID) -> HttpResponse:
-    """Send a picture that stands for a moment, to whoever may see its clip."""
+def preview_poster(request: HttpRequest, preview_uuid: UUID) -> HttpResponseBase:
+    """Send a picture that stands for a moment, to whoever may see its clip; an empty frame where there is none yet."""
     moment = selectors.preview_visible_to(user=cast(User, request.user), preview=preview_uuid)
-    if moment is None or (poster := poster_of_moment(moment)) is None:
+    if moment is None:
         raise Http404
-    return HttpResponse(poster, content_type="image/jpeg", headers={"Cache-Control": IMMUTABLE})
+    return poster_answer(request, moment, cache=IMMUTABLE) or no_poster()

@@ -3,6 +3,8 @@
 import re
 from io import BytesIO
 from pathlib import Path
+from typing import IO
+from uuid import uuid4
 
 import pytest
 from django.core.files import File
@@ -15,9 +17,16 @@ from accounts.models import Project
 from annotation.corpora.services.videos import video_add
 from annotation.models import Moment, Video
 from annotation.previews import posters, process
+from annotation.previews.cutting import Preview
 from annotation.previews.posters import LARGEST, poster_of_preview, poster_of_video
 from annotation.previews.process import VideoUnreadable, encode_gif, open_source
-from annotation.previews.services import posters_sweep, video_cut_previews, video_make_poster
+from annotation.previews.services import (
+    moment_make_poster,
+    posters_sweep,
+    preview_replace,
+    video_cut_previews,
+    video_make_poster,
+)
 from core.files import IMMUTABLE
 from tests.annotation.previews.clips import make_video
 from tests.conftest import Messages
@@ -27,6 +36,7 @@ from tests.media import names_in
 BLACK, WHITE, RED, BLUE = (0, 0, 0), (250, 250, 250), (220, 20, 20), (20, 20, 220)
 Colour = tuple[int, int, int]
 TASK = "annotation.tasks.video_make_poster"
+EMPTY_FRAME = ("image/svg+xml", "no-store")
 
 
 def gif_of(*colours: Colour, size: tuple[int, int] = (64, 36)) -> BytesIO:
@@ -128,7 +138,9 @@ class TestAddresses:
         whole = self.poster(client, video)
         assert whole[0] == "image/jpeg"
         assert self.poster(client, video, "?at=0.50,1.50") == self.poster(client, video, "?at=nan,inf") == whole
-        self.moment(video, 1, BLUE)
+        moment = self.moment(video, 1, BLUE)
+        assert self.poster(client, video, "?at=0.50,1.50") == whole
+        assert moment_make_poster(moment_id=moment.pk)
         assert colour_of(self.poster(client, video, "?at=0.50,1.50")[1]) == BLUE
         assert self.poster(client, video, "?at=4.00,5.00") == self.poster(client, video) == whole
 
@@ -162,6 +174,47 @@ class TestAddresses:
                 kind, picture = self.poster(client, video)
             assert kind == "image/svg+xml" and picture.startswith(b"<svg")
             assert len(callbacks) == n_messages
+
+    def test_a_moment_without_one_gets_it_from_a_task_that_is_scheduled_once(
+        self, client: Client, project: Project, messages: Messages, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The web process opens no GIF."""
+        video = VideoFactory(corpus=project.dataset.corpus, duration_s=6, poster_state="failed")
+        moment = self.moment(video, 1, BLUE)
+        address = reverse("judging:preview-poster", args=[moment.preview_uuid])
+        client.force_login(lead(project))
+        with monkeypatch.context() as patch, messages(execute=False) as callbacks:
+            patch.setattr(posters, "poster_of_preview", None)
+            for _ in range(2):
+                answer = client.get(address)
+                assert (answer.headers["Content-Type"], answer.headers["Cache-Control"]) == (
+                    "image/svg+xml",
+                    "no-store",
+                )
+                assert self.poster(client, video, "?at=1.00,2.00")[0] == "image/svg+xml"
+        assert ["annotation.tasks.moment_make_poster" in str(message) for message in callbacks] == [True]
+        assert posters_sweep() == 1
+        assert moment_make_poster(moment_id=moment.pk)
+        monkeypatch.setattr(posters, "poster_of_preview", None)
+        answer = client.get(address)
+        assert (answer.headers["Content-Type"], answer.headers["Cache-Control"]) == ("image/jpeg", IMMUTABLE)
+        assert colour_of(answer.getvalue()) == BLUE
+        assert colour_of(self.poster(client, video, "?at=1.00,2.00")[1]) == BLUE
+        assert posters_sweep() == 0
+
+    def test_a_moment_whose_preview_cannot_be_read_is_tried_once(
+        self, client: Client, project: Project, messages: Messages
+    ) -> None:
+        moment = MomentFactory(video__corpus=project.dataset.corpus)
+        moment.preview.save("x.gif", ContentFile(b"GIF89a, and no more"))
+        client.force_login(lead(project))
+        for n_messages in (1, 0):
+            with messages() as callbacks:
+                answer = client.get(reverse("judging:preview-poster", args=[moment.preview_uuid]))
+            assert answer.headers["Content-Type"] == "image/svg+xml"
+            assert len(callbacks) == n_messages
+        moment.refresh_from_db()
+        assert (moment.poster.name, moment.poster_state) == ("", "failed")
 
     def test_who_may_see_them(self, client: Client, project: Project) -> None:
         moment = self.moment(VideoFactory(corpus=project.dataset.corpus), 0, RED)
@@ -200,6 +253,34 @@ class TestMade:
         assert video_cut_previews(video_id=video.pk) == 1
         video.refresh_from_db()
         assert video.poster_state == "ready" and video.poster.size
+        moment = video.moments.get()
+        assert moment.poster_state == "ready" and moment.poster.read() == video.poster.read()
+
+    def test_another_preview_brings_another(self, tiny: Path) -> None:
+        moment = MomentFactory(start_s=0, end_s=1)
+        moment_make_poster(moment_id=moment.pk)
+        moment.refresh_from_db()
+        old = moment.poster
+        preview_replace(moment=moment, preview=Preview(0, gif_of(BLUE).read(), 64, 36), start_s=0, end_s=1)
+        moment.refresh_from_db()
+        assert moment.poster.name != old.name and colour_of(moment.poster.read()) == BLUE
+        late = names_in("previews")
+        assert not moment_make_poster(moment_id=moment.pk)
+        assert names_in("previews") == late
+
+    def test_one_of_a_preview_that_was_replaced_meanwhile_is_dropped(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        moment = MomentFactory(start_s=0, end_s=1)
+        names, read = names_in("previews"), posters.poster_of_preview
+
+        def overtaken(gif: IO[bytes]) -> bytes | None:
+            Moment.objects.update(preview_uuid=uuid4())
+            return read(gif)
+
+        monkeypatch.setattr(posters, "poster_of_preview", overtaken)
+        assert not moment_make_poster(moment_id=moment.pk)
+        moment.refresh_from_db()
+        assert (moment.poster.name, moment.poster_state) == ("", "missing")
+        assert names_in("previews") == names
 
     def test_once_and_a_lost_race_leaves_the_winners_file(self, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         video = self.uploaded(tiny)

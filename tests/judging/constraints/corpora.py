@@ -66,6 +66,7 @@ REFUSED: Refused = {
     "moment_starts_before_it_ends": change(MomentFactory, start_s=5, end_s=5),
     "moment_ready_has_its_preview": change(MomentFactory, preview=""),
     "moment_clip_is_of_a_ready_preview": change(uncut, preview_clip="a.mp4"),
+    "moment_poster_ready_is_there": change(MomentFactory, poster_state="ready"),
     "moment_failed_says_why": change(MomentFactory, preview_state="failed"),
     "description_source_id_once_per_corpus": again(description_of, corpus=CorpusFactory, source_id=4),
     "description_says_something": change(DescriptionFactory, text=""),
