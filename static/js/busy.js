@@ -6,6 +6,12 @@ function pressedIn(event, sender) {
   return button?.closest("#pair .grades") ? null : button;
 }
 
+// Of a button whose request a script sends.
+function occupy(button) {
+  button.setAttribute("aria-busy", "true");
+  button.disabled = true;
+}
+
 function free(button) {
   button.removeAttribute("aria-busy");
   button.disabled = false;

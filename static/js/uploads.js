@@ -14,6 +14,7 @@
   const token = JSON.parse(document.body.getAttribute("hx-headers"))["x-csrftoken"];
   const headers = { "X-CSRFToken": token };
   const uploads = new Set();
+  const discarding = new Set(); // addresses of rows of the server
 
   function sizeOf(bytes) {
     const [unit, name] = bytes < 2 ** 20 ? [2 ** 10, "KB"] : bytes < 2 ** 30 ? [2 ** 20, "MB"] : [2 ** 30, "GB"];
@@ -62,10 +63,13 @@
     return htmx.ajax("GET", location.pathname + location.search, options).catch(() => {});
   }
 
-  // Rows of the server: those that this page is uploading are shown above.
+  // Rows of the server: those that this page is uploading are shown above; a list that was read anew shows what still waits.
   function mark() {
     const urls = new Set([...uploads].map((upload) => upload.url && pathOf(upload.url)));
-    for (const row of document.querySelectorAll("#collection [data-upload]")) row.hidden = urls.has(row.dataset.upload);
+    for (const row of document.querySelectorAll("#collection [data-upload]")) {
+      row.hidden = urls.has(row.dataset.upload);
+      if (discarding.has(row.dataset.upload)) row.querySelectorAll("[data-discard]").forEach(occupy);
+    }
     for (const part of document.querySelectorAll("#collection [data-needs-script]")) part.hidden = false;
   }
 
@@ -178,6 +182,8 @@
 
     async cancel() {
       this.state = "over";
+      this.row.querySelectorAll("button").forEach((button) => { button.disabled = true; });
+      occupy(this.row.querySelector('[data-do="cancel"]'));
       try {
         await this.client?.abort(Boolean(this.url));
       } catch {
@@ -231,8 +237,8 @@
     rows.hidden = uploads.size === 0;
     const isAtWork = ({ state }) => state === "uploading";
     const waiting = [...uploads].filter(({ state }) => state === "waiting");
-    const free = AT_ONCE - [...uploads].filter(isAtWork).length;
-    for (const upload of waiting.slice(0, Math.max(0, free))) upload.start();
+    const room = AT_ONCE - [...uploads].filter(isAtWork).length;
+    for (const upload of waiting.slice(0, Math.max(0, room))) upload.start();
   }
 
   function add(files) {
@@ -264,9 +270,14 @@
     const row = target.closest("#collection [data-upload]");
     if (row && target.closest("[data-choose]")) input.click();
     if (!row || !target.closest("[data-discard]")) return;
-    const answer = await fetch(row.dataset.upload, { method: "DELETE", headers: { ...headers, "Tus-Resumable": "1.0.0" } }).catch(() => null);
+    const url = row.dataset.upload;
+    discarding.add(url);
+    mark();
+    const answer = await fetch(url, { method: "DELETE", headers: { ...headers, "Tus-Resumable": "1.0.0" } }).catch(() => null);
+    discarding.delete(url);
     status.textContent = answer?.ok ? `${row.dataset.file} was discarded.` : `${row.dataset.file} could not be discarded; try it again.`;
     await refresh();
+    document.querySelectorAll(`#collection [data-upload="${url}"] [data-discard]`).forEach(free); // where the list is the old one
     input.focus({ preventScroll: true });
   });
   window.addEventListener("online", () => {

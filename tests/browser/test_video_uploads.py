@@ -20,6 +20,7 @@ from tests.browser.test_every_page import Complaints
 
 PIECE = 1500
 UPLOADS = "**/corpora/uploads/**"
+READ_ANEW = "htmx.ajax('GET', location.pathname, {source: '#collection', select: '#collection', swap: 'outerHTML'})"
 
 
 @pytest.fixture
@@ -174,6 +175,47 @@ def test_a_refusal_is_shown_and_a_part_is_discarded(browse: Browse, films: list[
     expect(site_row(page, "old.mp4")).to_contain_text("The file is corrupt or not a video.")
     site_row(page, "old.mp4").get_by_role("button", name="Dismiss").click()
     expect(site_row(page, "old.mp4")).to_have_count(0)
+
+
+def test_buttons_of_uploads_show_that_they_wait(browse: Browse, films: list[Path]) -> None:
+    """Each answer is held back: the button waits, is sent once, and another try is open where the answer is lost."""
+    project = acts.project()
+    factories.VideoUploadFactory(project=project, name="part", offset=45)
+    factories.VideoUploadFactory(project=project, name="broken", offset=100, state="failed", error="It is no video.")
+    page = open_corpus(browse, project)
+    deletions: list[Route] = []
+
+    def hold(route: Route) -> None:
+        method = route.request.method
+        deletions.append(route) if method == "DELETE" else route.abort() if method == "PATCH" else route.continue_()
+
+    acts.catch(page, UPLOADS, hold)
+
+    def press(button: Locator) -> Route:
+        button.click()
+        acts.wait_until(lambda: page.evaluate("true") and deletions)  # asking the page lets requests come
+        expect(button).to_have_attribute("aria-busy", "true")
+        expect(button).to_be_disabled()
+        return deletions.pop()
+
+    for name, label in (("part.mp4", "Discard"), ("broken.mp4", "Dismiss")):
+        row, button = site_row(page, name), site_row(page, name).get_by_role("button", name=label)
+        press(button).abort()
+        expect(page.get_by_role("status")).to_contain_text(f"{name} could not be discarded; try it again.")
+        expect(button).to_be_enabled()
+        assert button.get_attribute("aria-busy") is None
+        route = press(button)
+        page.evaluate(READ_ANEW)
+        expect(button).to_be_disabled()  # in the list that was read anew, too
+        route.continue_()
+        expect(row).to_have_count(0)
+    choose(page, films[0])
+    acts.wait_until(lambda: VideoUpload.objects.filter(name="first").exists())
+    route = press(own_row(page, "first.mp4").get_by_role("button", name="Cancel"))
+    expect(own_row(page, "first.mp4").get_by_role("button", name="Pause")).to_be_disabled()
+    route.continue_()
+    expect(own_row(page, "first.mp4")).to_have_count(0)
+    assert not VideoUpload.objects.exists()
 
 
 def test_a_file_whose_part_is_not_listed_goes_on(browse: Browse, films: list[Path], clip: bytes) -> None:
