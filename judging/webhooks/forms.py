@@ -27,3 +27,9 @@ class WebhookForm(SubmitForm):
             return url_checked(self.cleaned_data["url"])
         except UrlRefused as error:
             raise forms.ValidationError(str(error)) from error
+
+
+class DeliveryForm(forms.Form):
+    """The query of the page: the delivery whose result it says."""
+
+    delivery = forms.UUIDField(required=False)

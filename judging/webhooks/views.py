@@ -3,14 +3,17 @@
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.http import urlencode
 
 from accounts.access import LEAD, MemberRequest, project_action, project_page, row_page
 from accounts.models import Project
+from core import clock
 from core.exceptions import NotPossible
 from core.forms import errors_as_messages
 from judging.models import Webhook, WebhookDelivery
 from judging.webhooks import services
-from judging.webhooks.forms import WebhookForm
+from judging.webhooks.forms import DeliveryForm, WebhookForm
 from judging.webhooks.selectors import webhooks_shown
 
 PAGE = "judging:webhooks"
@@ -26,8 +29,17 @@ def webhooks(request: MemberRequest, project: Project) -> HttpResponse:
 def _page(
     request: MemberRequest, project: Project, form: WebhookForm, *, secret: str = "", url: str = "", status: int = 200
 ) -> HttpResponse:
-    context = {"webhooks": webhooks_shown(project), "form": form, "secret": secret, "secret_of": url}
+    query = DeliveryForm(request.GET)
+    delivery = query.cleaned_data["delivery"] if query.is_valid() else None
+    rows = webhooks_shown(project, now=clock.now(), delivery=delivery)
+    context = {"webhooks": rows, "form": form, "secret": secret, "secret_of": url}
     return render(request, "judging/webhooks/webhooks.html", context, status=status)
+
+
+def _follow(delivery: WebhookDelivery) -> HttpResponse:
+    """Redirect to the page that says what comes of this delivery."""
+    page = reverse(PAGE, args=[delivery.webhook.project.uuid])
+    return redirect(f"{page}?{urlencode({'delivery': str(delivery.uuid)})}")
 
 
 @project_action(LEAD, back=PAGE)
@@ -54,8 +66,9 @@ def webhook_redirect(request: MemberRequest, webhook: Webhook) -> HttpResponse:
 def webhook_ping(request: MemberRequest, webhook: Webhook) -> HttpResponse:
     """Send a test message; the page says what came of it."""
     with errors_as_messages(request, NotPossible):
-        services.webhook_ping(webhook=webhook, actor=request.user)
-        messages.success(request, "A test message is on its way. Load the page again to see what came of it.")
+        delivery = services.webhook_ping(webhook=webhook, actor=request.user)
+        messages.success(request, "A test message is on its way.")
+        return _follow(delivery)
     return redirect(PAGE, webhook.project.uuid)
 
 
@@ -92,6 +105,7 @@ def delivery_retry(request: MemberRequest, delivery: WebhookDelivery) -> HttpRes
     with errors_as_messages(request, NotPossible):
         services.delivery_retry(delivery=delivery, actor=request.user)
         messages.success(request, "The message is being sent again.")
+        return _follow(delivery)
     return redirect(PAGE, delivery.webhook.project.uuid)
 
 

@@ -145,7 +145,8 @@ def exam_create(request: MemberRequest, project: Project) -> HttpResponse:
 @row_page(EXAMS, STAFF)
 def exam(request: MemberRequest, exam: Exam) -> HttpResponse:
     """How far people are; once it is closed, the report and every pair."""
-    return _exam(request, exam, part="#progress" if request.htmx else "")
+    is_report = request.GET.get("part") == "report"
+    return _exam(request, exam, part="#progress" if request.htmx and not is_report else "")
 
 
 def _exam(
@@ -168,6 +169,8 @@ def _exam(
         "fewest": FEWEST,
         "complete": sum(row.graded == row.n_pairs for row in rows),
         "pairs": [] if part else selectors.exam_pairs(exam),
+        "is_reporting": closed and exam.kind == Exam.Kind.COHORT and not exam.report,
+        "follows_report": request.GET.get("part") == "report",
         "anchors_open": is_open
         and exam.kind == Exam.Kind.COHORT
         and all(row.exam_attempt.state == "open" for row in rows),

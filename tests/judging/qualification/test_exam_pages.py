@@ -240,6 +240,25 @@ class TestTruthRule:
 
 
 class TestReport:
+    def test_the_page_asks_for_it_until_it_is_computed(
+        self, client: Client, project: Project, boss: User, messages: Messages
+    ) -> None:
+        """Only the report is replaced: what is typed below it stays."""
+        exam = closed(project, messages)
+        part = url("exam", exam) + "?part=report"
+        ready = body(client, "exam", exam)
+        Exam.objects.update(report={})
+        waiting = body(client, "exam", exam)
+        live = f'<div id="report" hx-get="{part}" hx-trigger="every 2s" hx-select="#report"'
+        assert live in waiting and "The report is being computed." in waiting
+        asking = client.get(part, headers={"HX-Request": "true"}).content.decode()
+        assert live in asking
+        exam.save(update_fields=["report"])
+        ended = client.get(part, headers={"HX-Request": "true"}).content.decode()
+        for page, says in ((ready, False), (ended, True)):
+            assert '<div id="report">' in page and "being computed" not in page
+            assert ("The report is computed." in page) == says
+
     def test_the_cohort_stands_beside_the_paper(
         self, client: Client, project: Project, boss: User, messages: Messages
     ) -> None:

@@ -1,5 +1,6 @@
 """Webhooks by page and by API."""
 
+import re
 from collections.abc import Iterator
 from html import unescape
 
@@ -70,6 +71,43 @@ def test_a_test_message_fails_and_is_tried_again(server: Server, messages: Messa
     assert "being sent again" in answer.content.decode()
     assert "answered 500" not in page(client, webhook)
     assert WebhookDelivery.objects.get().state == "sent"
+
+
+def test_the_page_follows_a_message_until_it_has_ended(server: Server, messages: Messages) -> None:
+    client, webhook = browser()
+    Webhook.objects.update(url=server.address)
+    section = f'id="messages-{webhook.uuid}" data-live hx-get='
+
+    def follow(address: str) -> str:
+        html = unescape(client.get(address).content.decode())
+        assert "Load the page again" not in re.sub(r"<noscript>.*?</noscript>", "", html)
+        return html
+
+    for name, outcome in (
+        ("webhook-ping", "did not get through: 127.0.0.1 answered 500."),
+        ("webhook-delivery-retry", "got through: the answer is 200."),
+    ):
+        row = webhook if name == "webhook-ping" else WebhookDelivery.objects.get()
+        with messages():
+            address = client.post(reverse(f"judging:{name}", args=[row.uuid])).headers["Location"]
+            waiting = follow(address)
+            assert section in waiting and "A message is being sent." in waiting
+            [poll] = re.findall(rf'{section}"([^"]+)" hx-trigger="every 2s', waiting)
+        ended = follow(poll)
+        assert f"The message {outcome}" in ended and section not in ended
+        assert f"The message {outcome}" in follow(address)
+    assert "The message got" not in follow(address.partition("?")[0])
+    assert "The message got" not in follow(address.partition("=")[0] + "=none")
+
+
+def test_a_message_behind_one_that_did_not_get_through_waits(server: Server, messages: Messages) -> None:
+    client, webhook = browser()
+    Webhook.objects.update(url=server.address)
+    with messages():
+        pings = [client.post(reverse("judging:webhook-ping", args=[webhook.uuid])) for _ in range(2)]
+    html = unescape(client.get(pings[1].headers["Location"]).content.decode())
+    assert "The message waits, as one before it did not get through; it is sent by itself." in html
+    assert "being sent" not in html
 
 
 def test_it_is_switched_off_and_on_and_deleted() -> None:
