@@ -13,6 +13,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
+from pytest_django import Settings
 
 from annotation.models import Caption
 from judging.models import Release
@@ -21,7 +22,7 @@ from models_runner.tables import published_values as published
 from models_runner.tables.published_values import KS, MUS
 from models_runner.tables.selectors import Cell, Tables, notes_of, status_of, tables, tables_filters
 from tests.conftest import hash_with
-from tests.factories import ProjectFactory, VideoFactory, admin
+from tests.factories import ProjectFactory, VideoFactory, admin, lead
 from tests.judging.scenario import HandMade
 from tests.models_runner.acts import ready_release
 from tests.moment_retrieval.shared_data import SHARED
@@ -229,6 +230,16 @@ class TestPage:
         assert {row["published"] for row in bench.rows(convention="paper")} == {""}
         for parameters in ({"k": "7"}, {"split": "train"}, {"of": "x"}, {"release": "99"}):
             assert "K = 10" in bench.get(**parameters)
+
+    @pytest.mark.parametrize("leads_may", [True, False])
+    def test_a_lead_who_may_run_benchmarks_is_sent_to_the_form(
+        self, bench: Bench, settings: Settings, leads_may: bool
+    ) -> None:
+        settings.LEADS_RUN_BENCHMARKS = leads_may
+        bench.client.force_login(lead(bench.hand_made.project))
+        page = bench.get()
+        assert page.count(reverse("models_runner:experiment-new", args=[bench.hand_made.project.uuid])) == 2 * leads_may
+        assert (" admin orders " not in page) == leads_may
 
     def test_before_the_first_release(self) -> None:
         project, client = ProjectFactory(), Client()
