@@ -83,19 +83,23 @@ def _videos(project: Project, words: str) -> Section:
 
 
 def _people(project: Project, words: str) -> Section:
-    """Annotators by number, user name, name or address: for leads, who see all of them under People."""
+    """Members by user name, name or address, annotators by number too: for leads, who see all of them under People."""
     match = Q(user__username__icontains=words) | Q(number__in=_numbers(words))
     match |= Q(user__identity__name__icontains=words) | Q(user__identity__email__icontains=words)
-    members = project.memberships.filter(match, number__isnull=False).order_by("number")
-    rows = [
-        Hit(
-            (getattr(member.user, "identity", None) and member.user.identity.name) or member.user.username,
-            reverse("judging:person", args=[project.uuid, member.number]),
-            f"annotator {member.number}, {member.status}",
-        )
-        for member in members.select_related("user__identity", "project")[: SHOWN + 1]
-    ]
-    return Section("People", rows[:SHOWN], reverse("judging:people", args=[project.uuid]) if len(rows) > SHOWN else "")
+    members = project.memberships.filter(match).select_related("user__identity", "project")
+    people = reverse("judging:people", args=[project.uuid])
+    rows = [_person(member, people) for member in members.order_by("number", "user__username")[: SHOWN + 1]]
+    return Section("People", rows[:SHOWN], people if len(rows) > SHOWN else "")
+
+
+def _person(member: Membership, people: str) -> Hit:
+    """Return an annotator at their own page, somebody else where leads, admins and participants are listed."""
+    identity = getattr(member.user, "identity", None)
+    name = (identity and identity.name) or member.user.username
+    if member.number is None:
+        return Hit(name, f"{people}#staff", ", ".join(member.roles))
+    page = reverse("judging:person", args=[member.project.uuid, member.number])
+    return Hit(name, page, f"annotator {member.number}, {member.status}")
 
 
 def _section(label: str, rows: list[Hit], page: str, words: str) -> Section:

@@ -5,7 +5,7 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
-from accounts.models import Membership, Project
+from accounts.models import Identity, Membership, Project
 from judging.projects.find import SHOWN, find_named, help_paragraphs
 from tests.factories import BatchFactory, MembershipFactory, QueryFactory, VideoFactory, admin, annotator, lead
 
@@ -47,6 +47,28 @@ def test_people_are_found_by_leads_alone(project: Project) -> None:
     assert hit_titles(project, "wren") == {"People": ["wren-77"]}
     assert hit_titles(project, "wren", "admin") == {}
     assert "People" in hit_titles(project, str(number))
+
+
+def test_leads_admins_and_participants_are_found_by_leads_alone(project: Project) -> None:
+    """By user name, name or address; they are listed on one page. Annotators come first."""
+    person = annotator(project, username="wren-4")
+    for roles in (["participant"], ["lead", "admin"]):
+        MembershipFactory(project=project, roles=roles, user__username=f"wren-{roles[0]}")
+    MembershipFactory(roles=["participant"], user__username="wren-elsewhere")
+    jenny = MembershipFactory(project=project, roles=["admin"], user__username="owl")
+    Identity.objects.create(user=jenny.user, name="Jenny Wren", email="jenny@example.org")
+    (section,) = find_named(MembershipFactory(project=project, roles=["lead"]), "WREN")
+    people = reverse("judging:people", args=[project.uuid])
+    number = project.memberships.get(user=person).number
+    assert section.rows == [
+        ("wren-4", reverse("judging:person", args=[project.uuid, number]), f"annotator {number}, qualified"),
+        ("Jenny Wren", f"{people}#staff", "admin"),
+        ("wren-lead", f"{people}#staff", "lead, admin"),
+        ("wren-participant", f"{people}#staff", "participant"),
+    ]
+    assert hit_titles(project, "jenny@") == {"People": ["Jenny Wren"]}
+    for role in ("admin", "annotator", "participant"):
+        assert hit_titles(project, "wren", role) == {}
 
 
 def test_pages_and_help(project: Project) -> None:
