@@ -9,6 +9,8 @@ from itertools import groupby
 from typing import NamedTuple
 from urllib.parse import urlencode
 
+from django.db.models import QuerySet
+
 from accounts.models import Project
 from judging.models import Release
 from models_runner.experiments.settings import settings_changed
@@ -38,6 +40,7 @@ SAME_COUNTS = (
     "checked: no checksum of those is known."
 )
 CONVENTIONS = (Convention.RELEASED.value, Convention.PAPER.value)
+SETTING = ("experiment__baseline", "experiment__top_n")
 SETTINGS = tuple((baseline, n) for baseline in published.BASELINES for n in published.NS)
 
 
@@ -125,7 +128,8 @@ ByRun = dict[int | None, dict[ScoreKey, float]]  # a seed has no run on a split 
 
 @dataclass(frozen=True)
 class TablesFilters:
-    """Filters; unknown ones become the newest release, test, K = 10, released, and the setting of Table 7."""
+    """Filters; unknown ones become the newest release, test, K = 10, released, and a setting of which seeds have
+    finished: that of Table 7 if it can be."""
 
     release: Release
     split: str
@@ -152,7 +156,9 @@ def tables_filters(project: Project, query: Mapping[str, str]) -> TablesFilters 
     release = release_of_query(project, query)
     if release is None:
         return None
-    keys = tuple(setting_key(*setting) for setting in (published.SPREAD_OF, *SETTINGS))
+    pairs = set(_finished(release).filter(experiment__labels=Run.Labels.JUDGED).values_list(*SETTING).distinct())
+    settings = sorted((published.SPREAD_OF, *SETTINGS), key=lambda setting: setting not in pairs)
+    keys = tuple(setting_key(*setting) for setting in settings)
     return TablesFilters(
         release=release,
         split=known_or_first(query.get("split"), ("test", "val")),
@@ -268,12 +274,7 @@ class Tables:
 
 def tables(filters: TablesFilters) -> Tables:
     """Return the tables, of finished trainings with a run that is scored on the release, as they were ordered."""
-    trainings = Training.objects.filter(
-        experiment__project=filters.release.project_id,
-        state=Training.State.DONE,
-        val_run__scorings__release=filters.release,
-        val_run__scorings__state=Scoring.State.SCORED,
-    ).select_related("experiment__release", "experiment__candidates__experiment")
+    trainings = _finished(filters.release).select_related("experiment__release", "experiment__candidates__experiment")
     best_first = sorted(trainings, key=lambda one: (one.experiment_id, -(one.best or 0.0), one.seed))
     values = _values(filters, best_first)
     grouped = groupby(best_first, key=lambda training: training.experiment)
@@ -288,6 +289,15 @@ def tables(filters: TablesFilters) -> Tables:
         by_similarity=[line for line in lines if line.experiment.labels == Run.Labels.SIMILARITY],
         similarity={key: value for _, key, value in _scores(filters, run__source=Run.Source.SIMILARITY)},
         status=status_of(filters.release, [line.experiment for line in lines]),
+    )
+
+
+def _finished(release: Release) -> QuerySet[Training]:
+    return Training.objects.filter(
+        experiment__project=release.project_id,
+        state=Training.State.DONE,
+        val_run__scorings__release=release,
+        val_run__scorings__state=Scoring.State.SCORED,
     )
 
 

@@ -62,34 +62,45 @@ def everything() -> list[object]:
 
 
 LINK = re.compile(r'<a [^>]*href="([^"#]+)')
+LOADED = re.compile(r'<[^>]* hx-get="([^"]*)"[^>]* hx-trigger="[^"]*\b(?:load|revealed|intersect|every)\b')  # by itself
 VISITS = 2  # of one kind of page, each of another object
 LEFT = {"account_logout", "logout"}
 
 
 def pages_of(username: str) -> Iterator[tuple[str, str, str]]:
-    """Yield route, address and HTML of every page that the links lead this person to, from the first one on: of each
-    route some objects, without its filters, sortings and pages."""
+    """Yield route, address and HTML of every page that the links lead this person to, from the first one on, and of the
+    parts that such pages load: of each route some objects and every name, without filters, sortings and pages."""
     browser = Client()
     browser.force_login(User.objects.get(username=username))
-    visits: Counter[str] = Counter()
+    visits: Counter[tuple[str, ...]] = Counter()
     waiting, addresses = ["/"], {"/"}
     while waiting:
         address = waiting.pop(0)
-        route = resolve(address).view_name
-        visits[route] += 1
-        if visits[route] > VISITS or route in LEFT:
+        match = resolve(address)
+        route = match.view_name
+        names = [value for value in match.kwargs.values() if isinstance(value, str)]  # as of a figure
+        visits[route, *names] += 1
+        if visits[route, *names] > VISITS or route in LEFT:
             continue
         response = browser.get(address, follow=True)
         assert response.status_code in (200, 403), (username, address, response.status_code)  # the help links to all
         if response.status_code == 403 or response.streaming or not response["Content-Type"].startswith("text/html"):
             continue
-        page = response.content.decode()
+        page, address = response.content.decode(), response.request["PATH_INFO"]  # it may have led on
         yield route, address, page
+        for part in LOADED.findall(page):
+            yield route, address, _part(browser, urljoin(address, html.unescape(part)))
         for link in LINK.findall(page):
             url = urlsplit(urljoin(address, html.unescape(link)))
             if not url.netloc and url.path not in addresses and _is_route(url.path):
                 addresses.add(url.path)
                 waiting.append(url.path)
+
+
+def _part(browser: Client, address: str) -> str:
+    response = browser.get(address, headers={"HX-Request": "true"})
+    assert response.status_code in (200, 204), (address, response.status_code)
+    return response.content.decode()
 
 
 def _is_route(path: str) -> bool:

@@ -12,7 +12,8 @@ import pytest
 from django.conf import settings
 from django.core.files.storage import FileSystemStorage
 from django.test import Client, TestCase
-from django.urls import reverse
+from django.urls import resolve, reverse
+from django.utils.html import strip_tags
 from numpy.typing import NDArray
 
 from accounts.models import Project, User
@@ -21,6 +22,7 @@ from annotation.previews import services
 from core.models import Job
 from judging.demo.services import JOB, LOGINS, demo_advance, demo_render
 from judging.demo.simulation import truth_for, visitors_answer
+from judging.figures.views import BY_NAME
 from judging.models import Assignment, Batch, BatchReview, Judgment, Pair, Release
 from judging.review.selectors import review_queue
 from judging.work import rules
@@ -223,7 +225,9 @@ class TestResults:
         assert everything() == before
 
 
-EMPTY = re.compile(r'<article class="empty[^>]*>\s*<h2>(.*?)</h2>', re.DOTALL)
+NO = r"(?:No|Nothing(?! of the query happens here)|Nobody|None)"  # the exception are words of grade 0
+EMPTY = re.compile(rf'<article class="empty[^>]*>\s*<h2>(.*?)</h2>|<p[^>]*>\s*({NO}\b.*?)</p>', re.DOTALL)
+NONE_BY_SIMILARITY = "No experiment with labels by similarity has finished; {} with Labels: by similarity."
 EMPTY_BY_NATURE = {  # route and title: why
     ("annotation:captions", "Nothing waits for you"): "the captions of the script pass the checks",
     ("judging:exam", "Nobody has begun"): "the exam for newcomers, whom the visitor invites",
@@ -233,19 +237,29 @@ EMPTY_BY_NATURE = {  # route and title: why
         "No finished batch yet",
     ): "its log-in is the visitor's, in whose name nobody grades",
     ("judging:hours", "No hours in this period"): "nor works",
+    ("judging:pay", "No hours in this period: annotator 8."): "likewise",
+    ("judging:people", "None."): "open invitations: the visitor makes one",
     ("judging:review-queue", "Nothing waits for you"): "hidden while a query waits, and behind the last one",
     ("judging:webhooks", "No webhook yet"): "it would lead to a server of the visitor's",
+    **dict.fromkeys(
+        (("models_runner:tables", NONE_BY_SIMILARITY.format(verb)) for verb in ("order one", "an admin orders one")),
+        "the runs that are shipped learn from judgments",
+    ),
     ("models_runner:search", "What are you looking for?"): "nothing is typed yet",
 }
 
 
 @pytest.mark.parametrize("username", LOGINS)
 def test_no_page_is_empty(ready: Project, username: str) -> None:
-    kinds, empty = set(), set()
-    for route, _, page in pages_of(username):
+    kinds, figures, empty = set(), set(), set()
+    for route, address, page in pages_of(username):
         kinds.add(route)
-        empty |= {(route, title) for title in EMPTY.findall(page)} - EMPTY_BY_NATURE.keys()
+        if route == "judging:figure":
+            figures.add(resolve(address).kwargs["name"])
+        marks = {(route, " ".join(strip_tags(title or words).split())) for title, words in EMPTY.findall(page)}
+        empty |= marks - EMPTY_BY_NATURE.keys()
     assert empty == set()
+    assert username != "lead" or figures == BY_NAME.keys()
     assert len(kinds) > {"lead": 60, "admin": 50, "annotator": 8, "participant": 6}[username]
 
 

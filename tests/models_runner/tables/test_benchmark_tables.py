@@ -241,6 +241,16 @@ class TestPage:
         assert page.count(reverse("models_runner:experiment-new", args=[bench.hand_made.project.uuid])) == 2 * leads_may
         assert (" admin orders " not in page) == leads_may
 
+    def test_it_opens_on_a_setting_of_which_there_is_something_to_see(self, bench: Bench) -> None:
+        assert bench.tables().chosen.key == "reloclnet-40"  # that of the paper, where there is nothing
+        bench.experiment("xml", 20)  # nothing has finished
+        bench.train(bench.experiment("reloclnet", 20), 1, best=0.5, test=0.4)
+        assert '<option value="reloclnet-20" selected>' in bench.get()
+        assert "No experiment of this setting" not in bench.get()
+        assert "No experiment of this setting" in bench.get(of="xml-20")
+        bench.train(bench.experiment("reloclnet", 40), 1, best=0.5, test=0.4)
+        assert bench.tables().chosen.key == bench.tables(of="x").chosen.key == "reloclnet-40"
+
     def test_before_the_first_release(self) -> None:
         project, client = ProjectFactory(), Client()
         client.force_login(admin(project))
