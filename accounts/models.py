@@ -70,7 +70,30 @@ class Identity(models.Model):
         return self.name
 
 
-class Project(models.Model):
+class JudgingRules(models.Model):
+    """By what rules pairs are settled. The defaults are those of TVR-Ranking (arXiv:2407.06597, section 3.2)."""
+
+    top_grade = models.PositiveSmallIntegerField(default=4, db_default=4, help_text="Grades go from 0 to this one.")
+    judges = models.PositiveSmallIntegerField(default=2, db_default=2, help_text="Who judge a pair in a round.")
+    max_spread = models.PositiveSmallIntegerField(
+        default=1, db_default=1, help_text="How far apart grades may be that agree."
+    )
+    max_rounds = models.PositiveSmallIntegerField(default=2, db_default=2)
+
+    class Meta:
+        abstract = True
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(top_grade__range=(1, 9), judges__in=[2, 3], max_rounds__in=[1, 2])
+                & Q(max_spread__gte=0, max_spread__lt=models.F("top_grade")),
+                name="%(class)s_rules_are_possible",
+                violation_error_message="Grades go from 0 to 1 or up to 9, two or three judge in a round, there are"
+                " one or two rounds, and grades that agree lie nearer than the whole scale.",
+            )
+        ]
+
+
+class Project(JudgingRules):
     """One campaign and the people in it, each in their role; what they judge, apps above attach to it."""
 
     uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
@@ -78,15 +101,23 @@ class Project(models.Model):
     demo_videos = models.PositiveSmallIntegerField(null=True, help_text="Videos of the rendered demo; null otherwise.")
     demo_seed = models.PositiveIntegerField(null=True)
     registration_is_open = models.BooleanField(default=False, help_text="Anybody may join as an annotator.")
+    batch_size = models.PositiveSmallIntegerField(default=20, db_default=20, help_text="Pairs of a batch.")
+    has_second_batch = models.BooleanField(default=True, db_default=True, help_text="A lead may open one for a query.")
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         constraints = [
+            *JudgingRules.Meta.constraints,
+            models.CheckConstraint(
+                condition=Q(batch_size__range=(5, 50)),
+                name="project_batch_of_5_to_50_pairs",
+                violation_error_message="A batch has 5 to 50 pairs.",
+            ),
             models.CheckConstraint(
                 condition=models.Q(demo_videos__isnull=True, demo_seed__isnull=True)
                 | models.Q(demo_videos__isnull=False, demo_seed__isnull=False),
                 name="project_demo_has_videos_and_seed",
-            )
+            ),
         ]
 
     def __str__(self) -> str:

@@ -92,7 +92,7 @@ def plan_seed(plan: Sequence[PlannedPair], *, annotators: Collection[int]) -> Se
         ranks.setdefault(pair.pair_id // BLOCK, []).append(pair.pair_id % BLOCK + 1)
     candidates = _queries(project, moments, ranks)
     query_ids = dict.fromkeys(candidate.query_id for candidate in candidates)
-    batches = {query_id: Batch(project=project, query_id=query_id, number=1) for query_id in query_ids}
+    batches = {query_id: Batch(project=project, query_id=query_id, number=1, free_slots=2) for query_id in query_ids}
     Batch.objects.bulk_create(batches.values(), batch_size=CHUNK)
     rows = [
         Pair(batch=batches[candidate.query_id], candidate=candidate, source_id=pair.pair_id)

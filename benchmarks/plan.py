@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID
 
-from judging.work.rules import GRADES, MAX_SPREAD, Outcome, State, settle
+from judging.work.rules import TVR_RANKING, Outcome, State, settle
 
 BLOCK = 20  # pair ids of one query
 
@@ -42,7 +42,7 @@ class PlannedPair:
     @property
     def outcome(self) -> Outcome:
         """The rule's outcome in the end; escalated where a second round is wanting."""
-        return settle([row.grade for row in self.grades])
+        return settle([row.grade for row in self.grades], TVR_RANKING)
 
 
 def read_rows(path: Path) -> dict[int, list[Grade]]:
@@ -70,7 +70,7 @@ def planned(pair_id: int, grades: Sequence[Grade]) -> PlannedPair:
     if len(grades) != 4:
         raise ValueError(f"pair {pair_id} has {len(grades)} grades; a pair has two or four")
     low, *middle, high = sorted(grades, key=lambda row: row.grade)
-    if high.grade - low.grade <= MAX_SPREAD:
+    if high.grade - low.grade <= TVR_RANKING.max_spread:
         return PlannedPair(pair_id, tuple(middle))
     return PlannedPair(pair_id, (low, high), tuple(middle))
 
@@ -106,7 +106,7 @@ def totals(outcomes: Iterable[tuple[int, str, int | None]]) -> Totals:
         settled_after_four=after[4],
         dropped=states[State.DROPPED],
         escalated=states[State.ESCALATED],
-        relevance=tuple(relevances[relevance] for relevance in GRADES),
+        relevance=tuple(relevances[relevance] for relevance in TVR_RANKING.grades),
     )
 
 

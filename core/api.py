@@ -233,14 +233,14 @@ class CountField(Unconverted, serializers.IntegerField):
 
 
 class GradeField(CountField):
-    """A JSON integer from 0 to 4."""
+    """A JSON integer from 0 on; how far a scale goes, its project says."""
 
     default_error_messages = dict.fromkeys(
-        ("invalid", "min_value", "max_value"), "A grade is a whole number from 0 to 4."
+        ("invalid", "min_value", "max_value"), "A grade is a whole number of the scale."
     )
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(max_value=4, **options)
+        super().__init__(max_value=9, **options)
 
 
 class KeyField(Unconverted, serializers.UUIDField):

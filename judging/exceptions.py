@@ -41,6 +41,19 @@ class FormStale(JudgingError, code="form_stale"):
     """The form is older than what it would change."""
 
 
+class GradeUnknown(JudgingError, NotPossible, code="invalid", status=422):
+    """The scale of the project has no such grade."""
+
+    def __init__(self, top_grade: int) -> None:
+        super().__init__(f"A grade is a whole number from 0 to {top_grade}.")
+
+
+def grade_known_or_refused(grade: int, top_grade: int) -> None:
+    """Raises GradeUnknown: the scale has no such grade."""
+    if not 0 <= grade <= top_grade:
+        raise GradeUnknown(top_grade)
+
+
 class PairWithdrawn(JudgingError, code="pair_withdrawn"):
     """Nobody needs to judge the pair any more."""
 

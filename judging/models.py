@@ -30,7 +30,6 @@ from judging.work.models import (
     ReviewUndone,
     Tally,
 )
-from judging.work.rules import SLOTS
 
 __all__ = ["Guideline", "GuidelineConfirmation", "GuidelineDraft", "GuidelineDraftExample", "GuidelineExample"]
 __all__ += ["Policy"]
@@ -40,5 +39,5 @@ __all__ += ["Exam", "ExamAttempt", "ExamGrade", "KnownPair", "ScreeningAttempt",
 __all__ += ["QualityAlert", "QualityReport"]
 __all__ += ["WORDS", "Release", "ReleaseChange", "ReleaseComparison", "ReleaseWords"]
 __all__ += ["Batch", "BatchReview", "JudgmentDay", "Pair", "ReviewUndone", "Tally"]
-__all__ += ["SLOTS", "Assignment", "Flag", "FlagAnswer", "GoldGrade", "Judgment", "JudgmentChange", "OwnGrade", "Recut"]
+__all__ += ["Assignment", "Flag", "FlagAnswer", "GoldGrade", "Judgment", "JudgmentChange", "OwnGrade", "Recut"]
 __all__ += ["Webhook", "WebhookDelivery"]

@@ -91,7 +91,11 @@ class Client(Requests):
     # Building a collection
 
     def project_create(self, name: str, **options: Any) -> Json:
-        """Begin a project with a corpus of its own, or over ``corpus``; with ``settings_of``, ``with_queries``."""
+        """Begin a project with a corpus of its own, or over ``corpus``; with ``settings_of``, ``with_queries``.
+
+        Its rules are TVR-Ranking's, but for ``top_grade``, ``judges``, ``max_spread``, ``max_rounds``, ``batch_size``
+        and ``has_second_batch``.
+        """
         return self._row("POST", "projects/", {"name": name, **options}, once=True)
 
     def project(self, project: str) -> Json:

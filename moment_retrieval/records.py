@@ -90,7 +90,7 @@ def video_name(value: object, corpus: VideoCorpus | None, *, strict: bool = True
     return corpus.name_of(value)
 
 
-MAX_RELEVANCE = 4
+MAX_RELEVANCE = 9  # of the longest scale; TVR-Ranking's goes to 4
 MAX_TIME_S = 1e9  # beyond any video, and far from where sums overflow
 
 
@@ -125,7 +125,7 @@ class JudgedMoment(Span):
     """A qrel: a moment and its relevance to one query, 0 (unrelated) to 4; fractions are allowed.
 
     Raises:
-        InvalidRecord: a time is no time, or the relevance is outside 0..4.
+        InvalidRecord: a time is no time, or the relevance is outside 0..9.
     """
 
     relevance: float

@@ -289,6 +289,11 @@ class BatchFactory(Numbered):
     query = factory.SubFactory(QueryFactory)
     project = factory.SelfAttribute("query.project")
     number = 1
+    top_grade = factory.SelfAttribute("project.top_grade")
+    judges = factory.SelfAttribute("project.judges")
+    max_spread = factory.SelfAttribute("project.max_spread")
+    max_rounds = factory.SelfAttribute("project.max_rounds")
+    free_slots = factory.SelfAttribute("judges")
     done_at = factory.Maybe(factory.LazyAttribute(lambda row: row.state == "done"), NOW, None)
     state = Batch.State.OPEN
 

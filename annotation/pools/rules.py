@@ -29,9 +29,9 @@ Indexes = NDArray[np.intp]
 Numbers = NDArray[np.int64]
 T = TypeVar("T")
 
-BATCH_SIZE = 20
+BATCH_SIZE = 20  # of the paper, and of files that are not of a project here
 BATCHES = 2
-DEPTH = BATCH_SIZE * BATCHES  # ranks kept for a query
+DEPTH = BATCH_SIZE * BATCHES  # ranks kept for a query, at the least
 SCALE = 10**DECIMALS
 
 ROWS = 64  # queries of a block

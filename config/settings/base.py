@@ -133,6 +133,7 @@ STAFF_MENU = {
         ("Moment search", "models_runner:search"),
     ],
     "Settings": [
+        ("Rules", "judging:rules"),
         ("Guideline", "judging:guideline"),
         ("Tutorial", "judging:training"),
         ("Screening test", "judging:screening-questions"),

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.core.files import File
 from django.db import transaction
@@ -15,7 +15,6 @@ from accounts.services.members import member_add, simulated_user
 from annotation.corpora.services.corpora import project_over, row_create, rows_create
 from annotation.demo import Episode, video_path
 from annotation.models import Caption, Corpus, Description, Moment, Query, Subtitle, Video
-from annotation.pools.rules import BATCH_SIZE
 from annotation.pools.services.candidates import candidates_rank
 from annotation.pools.services.poolings import Draw
 from annotation.previews.services import previews_cut
@@ -32,6 +31,8 @@ from judging.demo.simulation import (
     SEED,
     VAL_OF_STORY,
     examples_add,
+    fill_free_slots,
+    finish_with_simulated,
     lead_of,
     script_of,
     story_continue,
@@ -39,18 +40,20 @@ from judging.demo.simulation import (
     training_play,
     visitors_answer,
 )
-from judging.guidelines.selectors import BODY, LEVELS, guideline_in_force
-from judging.guidelines.services import guideline_publish, policy_publish
+from judging.guidelines.selectors import guideline_in_force
+from judging.guidelines.services import guideline_begin, policy_publish
 from judging.models import Batch, GuidelineConfirmation, Release
 from judging.quality.services import TASK as QUALITY_TASK
 from judging.releases.selectors import finished_queries
 from judging.releases.services import release_build, release_create
 from judging.studies.services import coverage_request, queries_chosen, queries_to_study
+from judging.work.rules import PRESETS
 from judging.work.services.batches import batch_create, batches_open
 
-PROJECT_NAME = "Demo: six shows"
+PROJECT_NAME, YES_OR_NO_NAME = "Demo: six shows", "Demo: yes or no"
+YES_OR_NO = PRESETS["yes-or-no"][1] | {"batch_size": 10}
 JOB = "demo"
-STEPS_AFTER_PREVIEWS = 6
+STEPS_AFTER_PREVIEWS = 7
 LOGINS = {
     "lead": Membership.Role.LEAD,
     "admin": Membership.Role.ADMIN,
@@ -59,6 +62,7 @@ LOGINS = {
 }
 TRAIN_DEPTH = 10  # of the training set; releases hold those of 1, 20 and 40
 STUDIED, STUDY = 2, Draw(seed=SEED, top=30, others=30)  # queries of the coverage study, and what is drawn for each
+YES_OR_NO_QUERIES = 3
 QUERIES = {"val": (6, 0.25), "test": (10, 0.5)}  # judged: of the full demo, and the share of a short one's texts
 VIDEO_TASK, ADVANCE_TASK = "judging.tasks.demo_render", "judging.tasks.demo_advance"
 LastStep = Callable[[Project], bool]
@@ -86,7 +90,7 @@ def demo_seed(*, videos: int, seed: int) -> Project | None:
     corpus = row_create(Corpus(name=PROJECT_NAME))
     project = project_over(corpus=corpus, name=PROJECT_NAME, demo_videos=videos, demo_seed=seed)
     policy_publish(project=project, actor=None)
-    guideline_publish(project=project, actor=None, body=BODY, levels=list(LEVELS))
+    guideline_begin(project=project, actor=None)
     _people(project)
     for index, episode in enumerate(script):
         _episode(corpus, index, episode)
@@ -100,6 +104,11 @@ def demo_seed(*, videos: int, seed: int) -> Project | None:
     for pk in corpus.videos.order_by("index").values_list("pk", flat=True):
         send_on_commit(VIDEO_TASK, pk)
     return project
+
+
+def demo_project() -> Project | None:
+    """Return the demo; the tiny second one is made after it."""
+    return Project.objects.filter(demo_videos__isnull=False).order_by("pk").first()
 
 
 def _people(project: Project) -> None:
@@ -134,7 +143,7 @@ def demo_login() -> DemoLogin | None:
         user__username__in=LOGINS,
         user__is_active=True,
     )
-    member = annotators.select_related("project", "user").first()
+    member = annotators.select_related("project", "user").order_by("project").first()
     return DemoLogin(member.project, member.user.username, password_of(member.user.username)) if member else None
 
 
@@ -169,7 +178,9 @@ def demo_render(*, video_id: int) -> None:
     video = Video.objects.select_related("corpus").filter(pk=video_id).first()
     if video is None:
         return
-    project = Project.objects.get(dataset__corpus=video.corpus, demo_videos__isnull=False)
+    project = demo_project()
+    if project is None or project.dataset.corpus_id != video.corpus_id:
+        return
     previews_cut(video=_video_store(project, video), moments=video.moments.all())
     _progress(project)
 
@@ -189,7 +200,7 @@ def _video_store(project: Project, video: Video) -> Video:
 @durable(ADVANCE_TASK, autoretry_for=())
 def demo_advance() -> None:
     """Do whatever the demo needs next; called every few seconds, at once harmless and cheap when nothing is due."""
-    project = Project.objects.filter(demo_videos__isnull=False).first()
+    project = demo_project()
     if project is None:
         return
     with only_one("demo") as alone:
@@ -197,7 +208,8 @@ def demo_advance() -> None:
             return
         job = Job.objects.filter(project=project, kind=JOB, state=Job.State.RUNNING).first()
         if job is None:
-            visitors_answer(project)
+            for one in Project.objects.filter(demo_videos__isnull=False):
+                visitors_answer(one)
             return
         if not Batch.objects.filter(project=project).exists():
             _first_batch_open(project)
@@ -215,7 +227,7 @@ def _first_batch_open(project: Project) -> None:
     candidates_rank(project_id=project.pk, previews=[Moment.Preview.READY, Moment.Preview.MISSING])
     queries = project.queries.filter(split=Query.Split.VAL).order_by("number")
     for query in queries[VAL_OF_STORY : VAL_OF_STORY + 1]:
-        best = Moment.objects.filter(candidates__query=query, candidates__rank__lte=BATCH_SIZE)
+        best = Moment.objects.filter(candidates__query=query, candidates__rank__lte=project.batch_size)
         for video in Video.objects.filter(moments__in=best).distinct():
             previews_cut(video=_video_store(project, video), moments=video.moments.filter(pk__in=best))
         batch_create(query=query, number=1)
@@ -256,8 +268,44 @@ def _steps(project: Project, job: Job) -> None:
         return
     job_set(job=job, n_done=videos + 5, title="Adding what was computed from the releases")
     _studies_order(project)
-    if all(step(project) for step in _last_steps):
-        job_finish(job=job, title="The demo is ready")
+    if not all(step(project) for step in _last_steps):
+        return
+    job_set(job=job, n_done=videos + 6, title="Making a second project, of yes or no")
+    _yes_or_no_play(_yes_or_no_make(project))
+    job_finish(job=job, title="The demo is ready")
+
+
+@transaction.atomic
+def _yes_or_no_make(demo: Project) -> Project:
+    """Return a tiny project over the same videos in which three judges say yes or no; made unless it is there."""
+    if second := Project.objects.filter(name=YES_OR_NO_NAME).first():
+        return second
+    columns: dict[str, Any] = {"demo_videos": demo.demo_videos, "demo_seed": demo.demo_seed, **YES_OR_NO}
+    project = project_over(corpus=demo.dataset.corpus, name=YES_OR_NO_NAME, **columns)
+    policy_publish(project=project, actor=None, extend_from_mean=0.5)
+    guideline_begin(project=project, actor=None)
+    for user in User.objects.filter(username__in=GRADERS).order_by("pk"):
+        _annotator(project, user, status=Membership.Status.QUALIFIED)
+    for user in User.objects.filter(username__in=LOGINS, memberships__project=demo).order_by("pk"):
+        role = LOGINS[user.username]
+        if role == Membership.Role.ANNOTATOR:
+            _annotator(project, user, status=Membership.Status.QUALIFIED)
+        elif role in Membership.STAFF:
+            member_add(project=project, user=user, roles=[role])
+    queries_draw(project=project, sizes={Query.Split.VAL: YES_OR_NO_QUERIES}, seed=SEED)
+    return project
+
+
+def _yes_or_no_play(project: Project) -> None:
+    """Have one query judged and another begun; the third is for visitors."""
+    candidates_rank(project_id=project.pk)
+    batches_open(project_id=project.pk)
+    batches = Batch.objects.filter(project=project, number=1).order_by("query__number")
+    for batch in batches[:1]:
+        finish_with_simulated(project, batch)
+    for batch in batches[1:2]:
+        if not batch.assignments.exists():
+            fill_free_slots(project, batch, limit=2)
 
 
 def _release_made(project: Project, *, number: int) -> bool:

@@ -20,7 +20,6 @@ from core import clock
 from judging.guidelines.selectors import guideline_in_force
 from judging.guidelines.services import Example, guideline_publish, policy_publish, screening_set
 from judging.models import (
-    SLOTS,
     Assignment,
     Batch,
     BatchReview,
@@ -43,7 +42,7 @@ from judging.qualification.services.reports import attempt_report, exam_report
 from judging.qualification.services.training import training_pair_grade, tutorial_add
 from judging.review.selectors import second_batch_sizes
 from judging.review.services import batch_review
-from judging.work.rules import GRADES
+from judging.work.rules import TVR_RANKING
 from judging.work.selectors.assignments import open_assignment
 from judging.work.services.assignments import assignment_finish, assignment_take_of
 from judging.work.services.batches import batch_advance, batch_extend
@@ -65,11 +64,13 @@ class Grader:
     noise: float = 0.45
     contrary: float = 0.0
 
-    def grade(self, truth: int, *, pair: str) -> int:
-        """A grade 0 to 4 for a pair of this true relevance; the same pair gets the same grade in every database."""
-        chance = random.Random(f"{self.seed}:{pair}")
-        level = GRADES[-1] - truth if self.contrary and chance.random() < self.contrary else truth
-        return min(GRADES[-1], max(GRADES[0], round(level + self.bias + chance.gauss(0.0, self.noise))))
+    def grade(self, truth: int, *, pair: str, top_grade: int = TVR_RANKING.top_grade) -> int:
+        """A grade of the scale for a pair of this true relevance 0 to 4; the same pair gets the same grade in every
+        database."""
+        chance, best = random.Random(f"{self.seed}:{pair}"), TVR_RANKING.top_grade
+        level = best - truth if self.contrary and chance.random() < self.contrary else truth
+        share = (level + self.bias + chance.gauss(0.0, self.noise)) / best
+        return min(top_grade, max(0, round(share * top_grade)))
 
     def seconds(self, *, pair: str) -> float:
         """How long a person would have looked at it: about 19 s, now and then much longer."""
@@ -146,15 +147,15 @@ def grade_round(
             continue
         query, moment = pair.batch.query, pair.candidate.moment
         name = pair_name(query, moment)
-        grade = grader.grade(truth_for(query, moment), pair=name)
+        grade = grader.grade(truth_for(query, moment), pair=name, top_grade=project.top_grade)
         took_ms = round(1000 * grader.seconds(pair=name))
         judgment_submit(annotator=user, pair_uuid=pair.uuid, grade=grade, active_ms=took_ms)
     return assignment_finish(project=project, annotator=user)
 
 
-def fill_free_slots(project: Project, batch: Batch, *, limit: int = len(SLOTS)) -> int:
+def fill_free_slots(project: Project, batch: Batch, *, limit: int | None = None) -> int:
     """Let up to ``limit`` simulated annotators, but not the contrary one, take free slots of the batch's round."""
-    filled = 0
+    filled, limit = 0, batch.judges if limit is None else limit
     people = simulated_annotators(project)[:-1]
     start = batch.query.number % len(people)
     for user, grader in [*people[start:], *people[:start]]:

@@ -34,7 +34,7 @@ from judging.guidelines.selectors import policy_in_force
 from judging.quality.rules.agreement import FEWEST_PAIRS, Counts, kappas_of
 from judging.studies.rules import Coverage
 from judging.studies.selectors import coverage_found, moments_drawn_from, queries_planned
-from judging.work.rules import GRADES
+from judging.work.rules import Rules, rules_of
 
 STYLESHEETS = ("css/app.css", "css/charts.css")
 RULES = "svg.chart"  # how the lines of a stylesheet begin that files bring with them
@@ -110,30 +110,40 @@ def standalone_style() -> str:
     return re.sub(r"var\(--([\w-]+)\)", lambda match: colours[match[1]], rules)
 
 
-MEAN = Axis("mean relevance", 0, 4, 1)
-NO_PAIRS = Relevances((0,) * len(GRADES))
 PAIRS, OF_ALL = Column("pairs", "Pairs", COUNT), Column("share", "Share", SHARE)
-BY_RELEVANCE = [Column(f"relevance_{relevance}", f"Relevance {relevance}", COUNT) for relevance in GRADES]
-SPREAD = [PAIRS, Column("mean", "Mean", DECIMAL), Column("deviation", "Standard deviation", DECIMAL), *BY_RELEVANCE]
+
+
+def by_relevance(scale: Rules) -> list[Column]:
+    return [Column(f"relevance_{relevance}", f"Relevance {relevance}", COUNT) for relevance in scale.grades]
+
+
+def spread_columns(scale: Rules) -> list[Column]:
+    moments = [Column("mean", "Mean", DECIMAL), Column("deviation", "Standard deviation", DECIMAL)]
+    return [PAIRS, *moments, *by_relevance(scale)]
 
 
 def similarity(filters: FigureFilters) -> DrawnFigure:
-    groups = relevance_by_similarity(filters.scope)
+    groups = relevance_by_similarity(filters.scope, filters.rules)
     bands = range(min(groups), max(groups) + 1) if groups else range(0)
-    columns = [Column("from", "From", ".2f"), Column("below", "Below", ".2f"), *SPREAD]
+    columns = [Column("from", "From", ".2f"), Column("below", "Below", ".2f"), *spread_columns(filters.rules)]
     rows = [[step / STEPS, (step + 1) / STEPS, *_spread_row(group)] for step, group in groups.items()]
-    filled = {f"{step / STEPS:.2f}".replace("-", "−"): groups.get(step, NO_PAIRS) for step in bands}
-    return _spread_figure(filled, "similarity, from", columns, rows)
+    filled = {
+        f"{step / STEPS:.2f}".replace("-", "−"): groups.get(step, Relevances.none(filters.rules)) for step in bands
+    }
+    return _spread_figure(filters.rules, filled, columns, rows, x_name="similarity, from")
 
 
 def rank(filters: FigureFilters) -> DrawnFigure:
-    groups = relevance_of_ranks(filters.scope)
-    columns = [Column("rank", "Rank", PLAIN), *SPREAD]
+    groups = relevance_of_ranks(filters.scope, filters.rules)
+    columns = [Column("rank", "Rank", PLAIN), *spread_columns(filters.rules)]
     rows = [[position, *_spread_row(group)] for position, group in groups.items()]
     has_imported = filters.project.queries.filter(is_placeholder=True).exists()
     notes = ["Ranks of imported judgments are the places of the pairs in their block of 20."] * has_imported
-    bands = {str(position): groups.get(position, NO_PAIRS) for position in range(1, max(groups, default=0) + 1)}
-    return _spread_figure(bands, "rank", columns, rows, notes)
+    bands = {
+        str(position): groups.get(position, Relevances.none(filters.rules))
+        for position in range(1, max(groups, default=0) + 1)
+    }
+    return _spread_figure(filters.rules, bands, columns, rows, x_name="rank", notes=notes)
 
 
 def _spread_row(group: Relevances) -> list[Value]:
@@ -141,10 +151,12 @@ def _spread_row(group: Relevances) -> list[Value]:
 
 
 def _spread_figure(
+    scale: Rules,
     bands: Mapping[str, Relevances],
-    x_name: str,
     columns: Sequence[Column],
     rows: Sequence[Sequence[Value]],
+    *,
+    x_name: str,
     notes: Sequence[str] = (),
 ) -> DrawnFigure:
     if not rows:
@@ -156,9 +168,11 @@ def _spread_figure(
         spreads.append(_spread(label, mean, deviation, title))
     counts = [group.counts for group in bands.values()]
     label = f"Mean relevance by {x_name.partition(',')[0]}"
+    mean_axis = Axis("mean relevance", 0, scale.top_grade, 1)
+    shares = shares_chart(f"Shares of {label[5:]}", list(bands), counts, scale, x_name=x_name)
     charts = [
-        Chart("Mean, and one standard deviation either way", spread_chart(label, spreads, MEAN, x_name=x_name)),
-        Chart("How the pairs divide", shares_chart(f"Shares of {label[5:]}", list(bands), counts, x_name=x_name)),
+        Chart("Mean, and one standard deviation either way", spread_chart(label, spreads, mean_axis, x_name=x_name)),
+        Chart("How the pairs divide", shares),
     ]
     n = sum(group.n for group in bands.values())
     return DrawnFigure(charts, columns, rows, facts=f"{n:,} settled pairs.", notes=notes)
@@ -177,10 +191,12 @@ def grades(filters: FigureFilters) -> DrawnFigure:
     columns = [Column("minimum", "Lowest grade", PLAIN), Column("maximum", "Highest grade", PLAIN), PAIRS, OF_ALL]
     if not total:
         return DrawnFigure([], columns, [])
-    ranges = {(low, high): counts.get((low, high), 0) for low in GRADES for high in GRADES if low <= high}
+    scale = filters.rules
+    top, spread = scale.top_grade, scale.max_spread
+    ranges = {(low, high): counts.get((low, high), 0) for low in scale.grades for high in scale.grades if low <= high}
     most = max(ranges.values())
     cells = {
-        (GRADES[-1] - high, low): Cell(
+        (top - high, low): Cell(
             (n / most) ** 0.5,
             (f"{n:,}", f"{100 * n / total:.2f} %"),
             f"lowest {low}, highest {high}: {n:,} pairs, {100 * n / total:.2f} %",
@@ -189,34 +205,34 @@ def grades(filters: FigureFilters) -> DrawnFigure:
     }
     chart = heat_map(
         "Pairs by their lowest and their highest grade",
-        rows=[str(grade) for grade in reversed(GRADES)],
-        columns=[str(grade) for grade in GRADES],
+        rows=[str(grade) for grade in reversed(scale.grades)],
+        columns=[str(grade) for grade in scale.grades],
         cells=cells,
         names=("highest grade", "lowest grade"),
     )
-    near = sum(n for (low, high), n in ranges.items() if high - low <= 1)
-    far = ranges[0, 4]
+    near = sum(n for (low, high), n in ranges.items() if high - low <= spread)
+    far = ranges[0, top]
     facts = (
-        f"{total:,} pairs. {100 * near / total:.2f} % hold grades at most one apart; "
-        f"lowest 0 and highest 4: {far:,} pairs, {100 * far / total:.2f} %."
+        f"{total:,} pairs. {100 * near / total:.2f} % hold grades {near_words(spread)}; "
+        f"lowest 0 and highest {top}: {far:,} pairs, {100 * far / total:.2f} %."
     )
     rows = [[low, high, n, n / total] for (low, high), n in ranges.items()]
     return DrawnFigure([Chart("Pairs by lowest and highest grade", chart)], columns, rows, facts=facts)
 
 
 def relevance(filters: FigureFilters) -> DrawnFigure:
-    pairs = relevance_counted(filters.scope)
+    pairs = relevance_counted(filters.scope, filters.rules)
     columns = [Column("relevance", "Relevance", PLAIN), PAIRS, OF_ALL]
     if not pairs.n:
         return DrawnFigure([], columns, [])
     bars = [
-        Bar(str(level), n, (f"{n:,}", f"{100 * n / pairs.n:.2f} %"), f"r{level}")
+        Bar(str(level), n, (f"{n:,}", f"{100 * n / pairs.n:.2f} %"), f"r{filters.rules.shade(level)}")
         for level, n in enumerate(pairs.counts)
     ]
     axis = Axis.over("pairs", 0, 1.15 * max(pairs.counts))  # room for the words above the highest
     chart = columns_chart("Settled pairs by relevance", bars, axis, x_name="relevance", height=240)
     rows = [[level, n, n / pairs.n] for level, n in enumerate(pairs.counts)]
-    mode = max(GRADES, key=lambda level: pairs.counts[level])
+    mode = max(filters.rules.grades, key=lambda level: pairs.counts[level])
     facts = f"{pairs.n:,} settled pairs; the most frequent relevance is {mode}, with {pairs.counts[mode]:,} pairs."
     return DrawnFigure([Chart("Settled pairs by relevance", chart)], columns, rows, facts=facts)
 
@@ -225,12 +241,13 @@ LEAST_REACH = 0.5  # of an axis of deviations: a chart of noise must not look li
 
 
 def over_time(filters: FigureFilters) -> DrawnFigure:
-    rows = agreement_by_day(filters.scope, zone=policy_in_force(filters.project.pk).time_zone)
-    unit, periods = agreement_over_time(rows)
+    scale, zone = filters.rules, policy_in_force(filters.project.pk).time_zone
+    unit, periods = agreement_over_time(agreement_by_day(filters.scope, zone=zone, judges=scale.judges), scale)
+    near = near_words(scale.max_spread)
     columns = [
         Column("from", f"{unit.capitalize()} from" if unit is not Unit.DAY else "Day"),
         PAIRS,
-        Column("within_one", "At most one apart", SHARE),
+        Column("within_one", near.capitalize(), SHARE),
         Column("alpha_ordinal", "Krippendorff’s α, ordinal", DECIMAL),
     ]
     if not periods:
@@ -239,7 +256,7 @@ def over_time(filters: FigureFilters) -> DrawnFigure:
     bands = [f"{day:%b %Y}" if unit is Unit.MONTH else f"{day.day} {day:%b}" for day in starts]
     lowest = min((period.alpha for period in periods if period.alpha is not None), default=0.0)
     lines = [
-        Series("at most one apart", [period.consensus for period in periods]),
+        Series(near, [period.consensus for period in periods]),
         Series("Krippendorff’s α", [period.alpha for period in periods]),
     ]
     axis = Axis.over("agreement", min(0.0, lowest), 1.0)
@@ -257,7 +274,7 @@ def over_time(filters: FigureFilters) -> DrawnFigure:
 
 def partners(filters: FigureFilters) -> DrawnFigure:
     numbers = {user: number for number, user in filters.annotators.items()}
-    tables = tables_of(grades_shared(filters.scope), numbers)
+    tables = tables_of(grades_shared(filters.scope), numbers, len(filters.rules.grades))
     columns = [
         Column("annotator", "Annotator", PLAIN),
         Column("other", "Other", PLAIN),
@@ -344,7 +361,7 @@ def case_studies(filters: FigureFilters) -> DrawnFigure:
     charts, rows = [], []
     for query, judged in page_cases:
         candidates = [Ranked(*candidate) for candidate in judged]
-        canvas = ranked_chart(f"Relevance by rank of the candidates of: {query.text}", candidates)
+        canvas = ranked_chart(f"Relevance by rank of the candidates of: {query.text}", candidates, filters.rules)
         charts.append(Chart(query.text, canvas, note=f"Query {query.number}, split {query.split}"))
         rows += [[query.number, query.text, one.rank, one.similarity, one.relevance, one.state] for one in candidates]
     n = page.paginator.count
@@ -352,16 +369,17 @@ def case_studies(filters: FigureFilters) -> DrawnFigure:
     return DrawnFigure(charts, COLUMNS, rows, facts=facts, more={"page": page})
 
 
-COVERAGE_COLUMNS = [
-    *(*QUERY, Column("band", "Ranks"), Column("moments", "Moments", COUNT), Column("settled", "Settled", COUNT)),
-    *(Column("open", "Still to judge", COUNT), Column("dropped", "Dropped", COUNT), *BY_RELEVANCE),
-    *(Column("relevant", "Relevant", COUNT), Column("drawn_from", "Drawn from", COUNT)),
-]
+def coverage_columns(scale: Rules) -> list[Column]:
+    return [
+        *(*QUERY, Column("band", "Ranks"), Column("moments", "Moments", COUNT), Column("settled", "Settled", COUNT)),
+        *(Column("open", "Still to judge", COUNT), Column("dropped", "Dropped", COUNT), *by_relevance(scale)),
+        *(Column("relevant", "Relevant", COUNT), Column("drawn_from", "Drawn from", COUNT)),
+    ]
 
 
 def study_figure(study: Pooling) -> DrawnFigure:
     """Return charts over all queries of the study, and a row for each query and band."""
-    coverage = coverage_found(study)
+    coverage, scale = coverage_found(study), rules_of(study.project)
     drawn_from = moments_drawn_from(study)
     rows: list[list[Value]] = []
     for query in queries_planned(study):
@@ -369,10 +387,10 @@ def study_figure(study: Pooling) -> DrawnFigure:
             counts = [one.moments, one.settled, one.open, one.out, *one.counts, one.relevant]
             from_others = drawn_from.get(query.pk) if one.band.first is None else None  # only others are drawn
             rows.append([query.number, query.text, one.band.name, *counts, from_others])
-    return DrawnFigure(_coverage_charts(coverage), COVERAGE_COLUMNS, rows)
+    return DrawnFigure(_coverage_charts(coverage, scale), coverage_columns(scale), rows)
 
 
-def _coverage_charts(coverage: Coverage) -> list[Chart]:
+def _coverage_charts(coverage: Coverage, scale: Rules) -> list[Chart]:
     if not any(one.settled for one in coverage.total):
         return []
     bands = [one.band.name for one in coverage.total]
@@ -380,27 +398,40 @@ def _coverage_charts(coverage: Coverage) -> list[Chart]:
     bars = [Bar(name, mean, () if mean is None else (f"{mean:.1f}",)) for name, mean in zip(bands, means, strict=True)]
     axis = Axis.over("relevant moments per query", 0, max(1.0, 1.1 * max(mean or 0.0 for mean in means)))
     x_name = "rank by similarity"
-    shares = shares_chart("Relevance by rank", bands, [one.counts for one in coverage.total], x_name=x_name)
+    shares = shares_chart("Relevance by rank", bands, [one.counts for one in coverage.total], scale, x_name=x_name)
     relevant = columns_chart("Relevant moments by rank", bars, axis, x_name=x_name)
     return [Chart("How the moments divide", shares), Chart("Relevant moments judged, per query", relevant)]
 
 
-RELEVANCE_AXIS = Axis("relevance", 0, 4, 1)
 SIMILARITY_AXIS = Axis("similarity", 0, 1, 0.25)
 SHARE_AXIS = Axis("share of pairs", 0, 100, 25, " %")
-LEGEND = [("", "relevance"), *((f"r{relevance}", str(relevance)) for relevance in GRADES)]
 OUT = {"dropped": "×", "withdrawn": "–", "escalated": "!", "open": "·"}  # what stands where there is no relevance
 
 
-def shares_chart(label: str, bands: Sequence[str], counts: Sequence[Sequence[int]], *, x_name: str) -> Canvas:
-    """How each band divides into the five relevances: a full column each, relevance 0 at its foot."""
-    plot = Plot(label, bands, SHARE_AXIS, legend=LEGEND, x_name=x_name)
+def near_words(max_spread: int) -> str:
+    """Describe grades that agree."""
+    return f"at most {'one' if max_spread == 1 else max_spread} apart" if max_spread else "equal"
+
+
+def shares_chart(
+    label: str, bands: Sequence[str], counts: Sequence[Sequence[int]], scale: Rules, *, x_name: str
+) -> Canvas:
+    """How each band divides into the relevances: a full column each, relevance 0 at its foot."""
+    legend = [("", "relevance"), *((f"r{scale.shade(relevance)}", str(relevance)) for relevance in scale.grades)]
+    plot = Plot(label, bands, SHARE_AXIS, legend=legend, x_name=x_name)
     for index, pairs in enumerate(counts):
         total, below = sum(pairs), 0
         for relevance, n in enumerate(pairs):
             if n:
                 title = f"{bands[index]}: relevance {relevance}: {n:,} of {total:,}, {100 * n / total:.1f} %"
-                plot.bar(index, 100 * below / total, 100 * (below + n) / total, f"r{relevance}", title, width=0.86)
+                plot.bar(
+                    index,
+                    100 * below / total,
+                    100 * (below + n) / total,
+                    f"r{scale.shade(relevance)}",
+                    title,
+                    width=0.86,
+                )
             below += n
     return plot
 
@@ -414,16 +445,17 @@ class Ranked(NamedTuple):
     similarity: float | None
 
 
-def ranked_chart(label: str, candidates: Sequence[Ranked]) -> Canvas:
+def ranked_chart(label: str, candidates: Sequence[Ranked], scale: Rules) -> Canvas:
     """Bars of relevance by rank with the line of similarity (paper, Figure 6)."""
     right = SIMILARITY_AXIS if any(candidate.similarity is not None for candidate in candidates) else None
-    plot = Plot(label, [str(one.rank) for one in candidates], RELEVANCE_AXIS, right=right, x_name="rank", height=120)
+    axis = Axis("relevance", 0, scale.top_grade, 1)
+    plot = Plot(label, [str(one.rank) for one in candidates], axis, right=right, x_name="rank", height=120)
     for index, one in enumerate(candidates):
         if one.relevance is None:
             plot.words(plot.x(index), plot.foot - 5, OUT[one.state], "out")
         else:
             title = f"rank {one.rank}: relevance {one.relevance}"
-            plot.bar(index, 0, max(one.relevance, 0.06), f"r{one.relevance}", title)
+            plot.bar(index, 0, max(one.relevance, 0.06), f"r{scale.shade(one.relevance)}", title)
     if right:
         plot.line([one.similarity for one in candidates], "line similarity", axis=right)
         for index, one in enumerate(candidates):

@@ -4,12 +4,12 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, timedelta
 from enum import StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
-from judging.quality.rules.agreement import LEVELS, Counts, krippendorff_of_counts
-from judging.work.rules import GRADES, MAX_SPREAD
+from judging.quality.rules.agreement import Counts, counts_of, krippendorff_of_counts
+from judging.work.rules import Rules
 
 DAYS_SHOWN, WEEKS_SHOWN = 35, 60  # more days are shown as weeks, more weeks as months
 
@@ -18,6 +18,11 @@ class Relevances(NamedTuple):
     """How many settled pairs of a group have each relevance."""
 
     counts: tuple[int, ...]
+
+    @classmethod
+    def none(cls, scale: Rules) -> Self:
+        """A group without a pair."""
+        return cls((0,) * len(scale.grades))
 
     @property
     def n(self) -> int:
@@ -36,11 +41,11 @@ class Relevances(NamedTuple):
         return math.sqrt(squares / self.n)
 
 
-def relevances_by(rows: Iterable[tuple[int, int, int]]) -> dict[int, Relevances]:
+def relevances_by(rows: Iterable[tuple[int, int, int]], scale: Rules) -> dict[int, Relevances]:
     """Groups, ascending, from rows of group, relevance and count."""
     counts: dict[int, list[int]] = {}
     for group, relevance, n in rows:
-        counts.setdefault(group, [0] * LEVELS)[relevance] += n
+        counts.setdefault(group, [0] * len(scale.grades))[relevance] += n
     return {group: Relevances(tuple(counts[group])) for group in sorted(counts)}
 
 
@@ -62,12 +67,20 @@ class Unit(StrEnum):
         return first + timedelta(days=7 if self is Unit.WEEK else 1)
 
 
+class Graded(NamedTuple):
+    """How many pairs got just these grades in their first round, the last of them on this day."""
+
+    day: date
+    grades: Sequence[int]
+    pairs: int
+
+
 class Agreement(NamedTuple):
-    """How far the two first grades of the pairs of one period agree."""
+    """How far the first grades of the pairs of one period agree."""
 
     start: date
     n: int
-    consensus: float | None  # share of pairs whose grades differ by at most one
+    consensus: float | None  # share of pairs whose grades agree by the rules
     alpha: float | None  # Krippendorff's, ordinal
 
 
@@ -78,44 +91,45 @@ def unit_for(first: date, last: date) -> Unit:
     return Unit.WEEK if days <= 7 * WEEKS_SHOWN else Unit.MONTH
 
 
-def agreement_over_time(rows: Sequence[tuple[date, int, int, int]]) -> tuple[Unit, list[Agreement]]:
-    """Periods without a gap, from rows of day, lower grade, higher grade and how many pairs."""
+def agreement_over_time(rows: Sequence[Graded], scale: Rules) -> tuple[Unit, list[Agreement]]:
+    """Periods without a gap."""
     if not rows:
         return Unit.DAY, []
-    days = [row[0] for row in rows]
+    days = [row.day for row in rows]
     unit = unit_for(min(days), max(days))
-    by_start: dict[date, list[tuple[int, int, int]]] = {}
-    for day, low, high, n in rows:
-        by_start.setdefault(unit.first_of(day), []).append((low, high, n))
+    by_start: dict[date, list[Graded]] = {}
+    for row in rows:
+        by_start.setdefault(unit.first_of(row.day), []).append(row)
     periods, start = [], min(by_start)
     while start <= max(by_start):
-        periods.append(agreement_of(start, by_start.get(start, [])))
+        periods.append(agreement_of(start, by_start.get(start, []), scale))
         start = unit.next_of(start)
     return unit, periods
 
 
-def agreement_of(start: date, rows: Sequence[tuple[int, int, int]]) -> Agreement:
-    """One period, from rows of lower grade, higher grade and how many pairs."""
-    n = sum(row[2] for row in rows)
+def agreement_of(start: date, rows: Sequence[Graded], scale: Rules) -> Agreement:
+    """Return what the rows of one period say."""
+    n = sum(row.pairs for row in rows)
     if not n:
         return Agreement(start, 0, None, None)
-    near = sum(pairs for low, high, pairs in rows if high - low <= MAX_SPREAD)
-    items = np.array([[(grade == low) + (grade == high) for grade in GRADES] for low, high, _ in rows])  # [R, 5]
-    alpha = krippendorff_of_counts(np.repeat(items.astype(np.int64), [row[2] for row in rows], axis=0))
+    near = sum(row.pairs for row in rows if max(row.grades) - min(row.grades) <= scale.max_spread)
+    items = counts_of((row.grades for row in rows), len(scale.grades))  # [R, G]
+    alpha = krippendorff_of_counts(np.repeat(items, [row.pairs for row in rows], axis=0))
     return Agreement(start, n, near / n, alpha)
 
 
 def tables_of(
-    rows: Iterable[tuple[int, int, int, int, int]], numbers: Mapping[int, int]
+    rows: Iterable[tuple[int, int, int, int, int]], numbers: Mapping[int, int], n_grades: int
 ) -> dict[tuple[int, int], Counts]:
-    """How often the first of two annotators gave i where the second gave j [5, 5]; the lower number is the first.
+    """How often the first of two annotators gave i where the second gave j [G, G]; the lower number is the first.
 
     Args:
         rows: two accounts, i, j, and how often.
         numbers: annotator number by account.
+        n_grades: G.
     """
     tables: dict[tuple[int, int], Counts] = {}
     for a, b, i, j, n in rows:
         (one, x), (other, y) = sorted([(numbers[a], i), (numbers[b], j)])
-        tables.setdefault((one, other), np.zeros((LEVELS, LEVELS), dtype=np.int64))[x, y] += n
+        tables.setdefault((one, other), np.zeros((n_grades, n_grades), dtype=np.int64))[x, y] += n
     return tables

@@ -1,7 +1,6 @@
 """The filters of a figure's address, and the counts that figures are drawn from."""
 
 from dataclasses import dataclass
-from datetime import date
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -14,10 +13,11 @@ from annotation.models import Moment, NamedQuerySet, Query
 from annotation.statistics.selectors import span_figures
 from core.sql import sql_rows
 from core.texts import uuid_or_none
-from judging.figures.rules import Relevances, relevances_by
+from judging.figures.rules import Graded, Relevances, relevances_by
 from judging.models import Batch, BatchReview, Judgment, JudgmentDay, Pair
 from judging.quality.rules.agreement import Weights
 from judging.review.selectors import annotator_numbers
+from judging.work.rules import Rules, rules_of
 
 PAIRS = """
 SELECT pair.id, pair.state, pair.relevance, pair.candidate_id
@@ -81,6 +81,10 @@ class FigureFilters:
         by_people = Judgment.objects.filter(assignment__project=self.project, source=Judgment.Source.PERSON)
         return self.has_simulated and by_people.exists()
 
+    @cached_property
+    def rules(self) -> Rules:
+        return rules_of(self.project)
+
     @property
     def simulated(self) -> bool:
         """Whether grades of programs are drawn, too: unless people's alone are requested."""
@@ -132,13 +136,14 @@ class FigureFilters:
 
 
 BY_DAY = """
-, twice AS (
-    SELECT (max(given.created_at) AT TIME ZONE %(zone)s)::date AS day, min(given.grade) AS low, max(given.grade) AS high
+, judged AS (
+    SELECT (max(given.created_at) AT TIME ZONE %(zone)s)::date AS day,
+        array_agg(given.grade ORDER BY given.grade) AS grades
     FROM chosen JOIN judging_judgment given ON given.pair_id = chosen.id
     JOIN judging_assignment held ON held.id = given.assignment_id
         AND held.project_id = %(project_id)s AND held.state <> 'open'
-    WHERE given.round = 1 GROUP BY given.pair_id HAVING count(*) = 2)
-SELECT day, low, high, count(*) FROM twice GROUP BY 1, 2, 3"""
+    WHERE given.round = 1 GROUP BY given.pair_id HAVING count(*) = %(judges)s)
+SELECT day, grades, count(*) FROM judged GROUP BY 1, 2"""
 
 SHARED = """
 , given AS MATERIALIZED (
@@ -151,10 +156,10 @@ FROM given one JOIN given other ON other.pair_id = one.pair_id AND other.annotat
 GROUP BY 1, 2, 3, 4"""
 
 
-def agreement_by_day(scope: Scope, *, zone: str) -> list[tuple[date, int, int, int]]:
-    """Day, lower grade, higher grade and how many pairs got these in their first round and on that day the second.
-    Imported judgments say nothing about time and are left out."""
-    return scope.rows(BY_DAY, zone=zone)
+def agreement_by_day(scope: Scope, *, zone: str, judges: int) -> list[Graded]:
+    """Count the pairs whose first round is complete by the day of its last grade and by their grades. Imported
+    judgments say nothing about time and are left out."""
+    return [Graded(*row) for row in scope.rows(BY_DAY, zone=zone, judges=judges)]
 
 
 def grades_shared(scope: Scope) -> list[tuple[int, int, int, int, int]]:
@@ -278,17 +283,17 @@ RANGES = """
 SELECT low, high, count(*) FROM extremes GROUP BY 1, 2 ORDER BY 1, 2"""
 
 
-def relevance_by_similarity(scope: Scope) -> dict[int, Relevances]:
+def relevance_by_similarity(scope: Scope, scale: Rules) -> dict[int, Relevances]:
     """Settled pairs by step of similarity; step i is from i / STEPS to below (i + 1) / STEPS, the last with its end."""
-    return relevances_by(scope.rows(BY_SIMILARITY, width=1_000_000 / STEPS, last=STEPS - 1))
+    return relevances_by(scope.rows(BY_SIMILARITY, width=1_000_000 / STEPS, last=STEPS - 1), scale)
 
 
-def relevance_of_ranks(scope: Scope) -> dict[int, Relevances]:
-    return relevances_by(scope.rows(BY_RANK))
+def relevance_of_ranks(scope: Scope, scale: Rules) -> dict[int, Relevances]:
+    return relevances_by(scope.rows(BY_RANK), scale)
 
 
-def relevance_counted(scope: Scope) -> Relevances:
-    return relevances_by(scope.rows(COUNTED)).get(0, Relevances((0,) * 5))
+def relevance_counted(scope: Scope, scale: Rules) -> Relevances:
+    return relevances_by(scope.rows(COUNTED), scale).get(0, Relevances.none(scale))
 
 
 def grade_ranges(scope: Scope) -> dict[tuple[int, int], int]:

@@ -13,7 +13,7 @@ from judging.guidelines.selectors import DETAIL, QUERY, SUBJECTS, guideline_text
 from judging.models import Policy
 from judging.pay.rules import CURRENCIES
 from judging.work.forms import grade_field
-from judging.work.rules import GRADES
+from judging.work.rules import TVR_RANKING
 
 GROUPS: dict[str, dict[str, list[str]]] = tomllib.loads(
     Path(__file__).with_name("policy.toml").read_text(encoding="utf-8")
@@ -42,6 +42,30 @@ class PolicyForm(forms.ModelForm):  # type: ignore[type-arg]
     def groups(self) -> list[tuple[str, list[forms.BoundField]]]:
         return [(title, [self[name] for name in names]) for title, names in GROUPS.items()]
 
+    def clean_extend_from_mean(self) -> float:
+        mean, top_grade = float(self.cleaned_data["extend_from_mean"]), self.instance.project.top_grade
+        if not 0 <= mean <= top_grade:
+            raise forms.ValidationError(f"The mean to extend from is a relevance: 0 to {top_grade}.")
+        return mean
+
+    def clean_exam_bias(self) -> float:
+        bias = float(self.cleaned_data["exam_bias"])
+        if not 0 <= bias <= self._widest:
+            raise forms.ValidationError(f"The bias lies between 0 and {self._widest}.")
+        return bias
+
+    def clean_exam_levels(self) -> int:
+        levels = int(self.cleaned_data["exam_levels"])
+        if not 1 <= levels <= self._widest + 1:
+            raise forms.ValidationError(f"The levels told apart are between 1 and {self._widest + 1}.")
+        return levels
+
+    @property
+    def _widest(self) -> int:
+        """Return the highest grade, or on a shorter scale the paper's: a rule may ask for more than there is."""
+        top_grade: int = self.instance.project.top_grade
+        return max(TVR_RANKING.top_grade, top_grade)
+
     def clean_time_zone(self) -> str:
         name = str(self.cleaned_data["time_zone"])
         if name not in available_timezones():
@@ -62,8 +86,9 @@ class ClipsForm(forms.Form):
     query = forms.CharField(label="A query of yours, as the example", max_length=200, initial=QUERY)
     detail = forms.CharField(label="Which details are easily wrong?", max_length=200, initial=DETAIL)
 
-    def text(self) -> str:
-        return guideline_text(**{name: " ".join(str(value).split()) for name, value in self.cleaned_data.items()})
+    def text(self, *, top_grade: int) -> str:
+        answers = {name: " ".join(str(value).split()) for name, value in self.cleaned_data.items()}
+        return guideline_text(**answers, top_grade=top_grade)
 
 
 class GuidelineForm(SubmitForm):
@@ -82,9 +107,10 @@ class GuidelineForm(SubmitForm):
         widget=forms.Textarea(attrs={"rows": 3}),
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, grades: range, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        for grade in GRADES:
+        self.grades = grades
+        for grade in grades:
             self.fields[f"level_{grade}"] = forms.CharField(
                 label=f"Grade {grade}",
                 max_length=200,
@@ -94,11 +120,11 @@ class GuidelineForm(SubmitForm):
     @property
     def level_fields(self) -> list[forms.BoundField]:
         """Best first, as annotators read them."""
-        return [self[f"level_{grade}"] for grade in reversed(GRADES)]
+        return [self[f"level_{grade}"] for grade in reversed(self.grades)]
 
     def draft_values(self) -> dict[str, Any]:
         cleaned = self.cleaned_data
-        levels = [cleaned[f"level_{grade}"] for grade in GRADES]
+        levels = [cleaned[f"level_{grade}"] for grade in self.grades]
         return {"body": cleaned["body"].replace("\r\n", "\n"), "levels": levels, "changes": cleaned["changes"]}
 
 

@@ -61,7 +61,7 @@ class Policy(models.Model):
                 violation_error_message="A lease lasts a minute at least.",
             ),
             models.CheckConstraint(
-                condition=Q(extend_from_mean__range=(0, 4)),
+                condition=Q(extend_from_mean__range=(0, 9)),
                 name="policy_mean_is_a_relevance",
                 violation_error_message="The mean to extend from is a relevance: 0 to 4.",
             ),
@@ -81,10 +81,10 @@ class Policy(models.Model):
                 violation_error_message="The least kappa lies between -1 and 1, and the exam allows an attempt.",
             ),
             models.CheckConstraint(
-                condition=Q(exam_kappa_low__range=(-1, 1), exam_bias__range=(0, 4), exam_levels__range=(1, 5)),
+                condition=Q(exam_kappa_low__range=(-1, 1), exam_bias__range=(0, 9), exam_levels__range=(1, 10)),
                 name="policy_exam_conditions_are_bounds",
-                violation_error_message="The least lower bound lies between -1 and 1, the bias between 0 and 4, "
-                "and the levels told apart between 1 and 5.",
+                violation_error_message="The least lower bound lies between -1 and 1, the bias between 0 and 9, "
+                "and the levels told apart between 1 and 10.",
             ),
             models.CheckConstraint(
                 condition=Q(gold_percent__lte=50),
@@ -161,7 +161,7 @@ class GuidelineExample(Example):
     class Meta(Example.Meta):
         constraints = [
             models.UniqueConstraint(fields=["guideline", "grade"], name="guideline_example_once_per_grade"),
-            models.CheckConstraint(condition=Q(grade__range=(0, 4)), name="guideline_example_grade_from_0_to_4"),
+            models.CheckConstraint(condition=Q(grade__range=(0, 9)), name="guideline_example_grade_from_0_to_9"),
         ]
 
 
@@ -185,7 +185,7 @@ class GuidelineDraftExample(Example):
     class Meta(Example.Meta):
         constraints = [
             models.UniqueConstraint(fields=["draft", "grade"], name="guideline_draft_example_once_per_grade"),
-            models.CheckConstraint(condition=Q(grade__range=(0, 4)), name="guideline_draft_example_grade_from_0_to_4"),
+            models.CheckConstraint(condition=Q(grade__range=(0, 9)), name="guideline_draft_example_grade_from_0_to_9"),
         ]
 
 

@@ -18,6 +18,7 @@ from core.sql import row_first
 from judging.models import Guideline, GuidelineDraft, Policy
 from judging.qualification.rules.passing import PassRule
 from judging.quality.rules.agreement import Weights
+from judging.work.rules import TVR_RANKING
 
 AROUND = 2  # lines that stay, shown before and after those that change
 
@@ -86,7 +87,23 @@ LEVELS = (
     "Perfect: exactly these actions, prominent, complete, nothing else",
 )
 
-TEXT = Template((Path(__file__).parent / "guideline.md").read_text(encoding="utf-8"))
+OTHER_LEVELS = {  # by the top grade
+    1: ("No: the moment does not answer the query", "Yes: the moment answers the query"),
+    2: (LEVELS[0], LEVELS[2], LEVELS[4]),
+    3: (LEVELS[0], LEVELS[1], LEVELS[3], LEVELS[4]),
+    4: LEVELS,
+}
+
+
+def levels_of(top_grade: int) -> list[str]:
+    """Return the line of each grade, 0 first, that a project with this top grade begins with."""
+    between = [f"{grade} of {top_grade}: between unrelated and perfect" for grade in range(1, top_grade)]
+    return list(OTHER_LEVELS.get(top_grade, (LEVELS[0], *between, LEVELS[4])))
+
+
+TEXT, FIVE_GRADES = (
+    Template((Path(__file__).parent / name).read_text(encoding="utf-8")) for name in ("guideline.md", "five_grades.md")
+)
 SUBJECTS = {  # what clips show: how the text speaks of all of them, of one, and of this one
     "people": ("the people", "a person", "who"),
     "animals": ("the animals", "an animal", "that"),
@@ -104,12 +121,32 @@ OF_QUERY = (
 OF_ANY_QUERY = ("what it names, and nothing of what happens", "a part of what happens", "all of it, plain to see")
 
 
-def guideline_text(subjects: str = "people", query: str = QUERY, detail: str = DETAIL) -> str:
+NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")  # of grades
+
+
+def guideline_text(
+    subjects: str = "people", query: str = QUERY, detail: str = DETAIL, *, top_grade: int = TVR_RANKING.top_grade
+) -> str:
     """Return the text that every project begins with, for clips of other ``subjects`` and another example."""
     everybody, one, who = SUBJECTS[subjects]
+    values = {
+        **{"subjects": everybody, "one": one, "One": one.capitalize(), "who": who, "detail": detail},
+        **{"number": NUMBERS[top_grade - 1], "top": str(top_grade), "grades": _grades_table(query, top_grade)},
+        "costs": f"makes a **{top_grade}** impossible" if top_grade < MANY_GRADES else "costs one grade, not all",
+    }
+    return TEXT.substitute(values)
+
+
+MANY_GRADES = 3  # from this top grade on a wrong detail costs one of them
+
+
+def _grades_table(query: str, top_grade: int) -> str:
+    """Return the meaning of each grade as a table, best first; of five grades with an example of each."""
+    if top_grade != TVR_RANKING.top_grade:
+        rows = [f"| **{grade}** | {line} |" for grade, line in reversed(list(enumerate(levels_of(top_grade))))]
+        return "\n".join(["| Grade | Meaning |", "|---|---|", *rows])
     shows = dict(zip(("shows1", "shows2", "shows4"), OF_QUERY if query == QUERY else OF_ANY_QUERY, strict=True))
-    values = {"subjects": everybody, "one": one, "One": one.capitalize(), "who": who, "query": query, "detail": detail}
-    return TEXT.substitute(values | shows)
+    return FIVE_GRADES.substitute(shows, query=query).rstrip()
 
 
 BODY = guideline_text()

@@ -11,9 +11,9 @@ from annotation.models import Moment
 from core.audit import audit_record
 from core.exceptions import NotPossible
 from core.messages import send_on_commit
-from judging.exceptions import GuidelineStale, NotPossibleNow, PolicyStale, ScreeningTooShort
+from judging.exceptions import GuidelineStale, NotPossibleNow, PolicyStale, ScreeningTooShort, grade_known_or_refused
 from judging.guidelines.models import POLICY_VALUES, PUBLISHED
-from judging.guidelines.selectors import guideline_in_force
+from judging.guidelines.selectors import guideline_in_force, guideline_text, levels_of
 from judging.models import (
     Guideline,
     GuidelineConfirmation,
@@ -50,7 +50,10 @@ def guideline_publish(
     changes: str = "",
     examples: Iterable[Example] | None = None,
 ) -> Guideline:
-    """Put a new version of the guideline in force; with the examples of the last one unless others are given."""
+    """Put a new version of the guideline in force; with the examples of the last one unless others are given. Raises
+    NotPossible where it has not one line for each grade."""
+    if len(levels) != project.top_grade + 1:
+        raise NotPossible(f"Say in one line each what the grades 0 to {project.top_grade} mean.")
     Project.objects.select_for_update().get(pk=project.pk)
     last = Guideline.objects.filter(project=project).order_by("-version").first()
     version = last.version + 1 if last else 1
@@ -67,6 +70,12 @@ def guideline_publish(
         project=project, actor=actor, action="guideline.publish", subject=guideline.uuid, version=guideline.version
     )
     return guideline
+
+
+def guideline_begin(*, project: Project, actor: User | None) -> Guideline:
+    """Put the text and the levels in force that every project of its scale begins with."""
+    body, levels = guideline_text(top_grade=project.top_grade), levels_of(project.top_grade)
+    return guideline_publish(project=project, actor=actor, body=body, levels=levels, examples=[])
 
 
 @transaction.atomic
@@ -153,7 +162,8 @@ def draft_example_set(
     *, project: Project, actor: User | None, grade: int, query_text: str, moment: Moment
 ) -> GuidelineDraft:
     """Show this moment for the grade, in the version being prepared, instead of the one there was. Raises
-    NotPossibleNow: nobody could watch the moment."""
+    NotPossibleNow: nobody could watch the moment; GradeUnknown: the project has no such grade."""
+    grade_known_or_refused(grade, project.top_grade)
     preview_or_refused(project, moment)
     draft = draft_open(project=project, actor=actor)
     GuidelineDraftExample.objects.update_or_create(

@@ -14,12 +14,12 @@ from core.exceptions import NotPossible
 from core.forms import refused_form
 from judging.guidelines import services
 from judging.guidelines.forms import ClipsForm, ExampleForm, GradeChoiceForm, GuidelineForm
-from judging.guidelines.selectors import BODY, guideline_changes, guideline_in_force, markdown_html
+from judging.guidelines.selectors import guideline_changes, guideline_in_force, guideline_text, markdown_html
 from judging.models import Guideline, GuidelineDraft
 from judging.projects.selectors import clips_matching, moments_of
 from judging.qualification.rules.onboarding import may_confirm
 from judging.qualification.selectors.exam_attempts import onboarding_facts
-from judging.work.rules import GRADES
+from judging.work.rules import rules_of
 
 EDIT, EXAMPLES = "judging/guidelines/edit.html", "judging/guidelines/examples.html"
 
@@ -65,7 +65,7 @@ def guideline_context(project: Project) -> dict[str, Any]:
         "guideline": version,
         "guideline_html": partial(markdown_html, version.body),  # rendered only where a template asks
         "examples": version.examples.select_related("moment"),
-        "is_unedited": version.body == BODY,
+        "is_unedited": version.body == guideline_text(top_grade=project.top_grade),
     }
 
 
@@ -96,7 +96,7 @@ def edit(request: MemberRequest, project: Project) -> HttpResponse:
     context = _edit_context(project, None)
     clips = ClipsForm(request.GET if "subjects" in request.GET else None)
     if clips.is_valid():
-        context["form"].initial["body"] = clips.text()
+        context["form"].initial["body"] = clips.text(top_grade=project.top_grade)
         messages.info(request, "The text is filled with your answers. Save the draft to keep it.")
     return render(request, EDIT, context | {"clips": clips})
 
@@ -108,7 +108,8 @@ def _edit_context(project: Project, form: GuidelineForm | None) -> dict[str, Any
     if form is None:
         text: Guideline | GuidelineDraft = draft or in_force
         levels = {f"level_{grade}": line for grade, line in enumerate(text.levels)}
-        form = GuidelineForm(initial={"body": text.body, "changes": draft.changes if draft else "", **levels})
+        initial = {"body": text.body, "changes": draft.changes if draft else "", **levels}
+        form = GuidelineForm(initial=initial, grades=rules_of(project).grades)
     context = {"form": form, "draft": draft, "in_force": in_force, "next_version": in_force.version + 1}
     return context | {"clips": ClipsForm()}
 
@@ -121,7 +122,7 @@ def _draft(project: Project) -> GuidelineDraft | None:
 @project_action(LEAD, back="judging:guideline-edit")
 def draft_save(request: MemberRequest, project: Project) -> HttpResponse:
     """Keep what was written; nobody judges by it before it is published."""
-    form = GuidelineForm(request.POST)
+    form = GuidelineForm(request.POST, grades=rules_of(project).grades)
     if not form.is_valid():
         return refused_form(request, EDIT, _edit_context(project, form), form)
     services.draft_save(project=project, actor=request.user, **form.draft_values())
@@ -135,7 +136,7 @@ def draft_save(request: MemberRequest, project: Project) -> HttpResponse:
 @project_action(LEAD, back="judging:guideline-edit")
 def preview(request: MemberRequest, project: Project) -> HttpResponse:
     """How the text will look; for htmx the part beside the editor, else the whole page. Nothing is kept."""
-    form = GuidelineForm(request.POST)
+    form = GuidelineForm(request.POST, grades=rules_of(project).grades)
     text = request.POST.get("body", "")[:50_000]
     form.is_valid()
     context = _edit_context(project, form) | {"preview_html": markdown_html(text)}
@@ -190,7 +191,7 @@ def _examples_context(request: MemberRequest, project: Project, form: ExampleFor
     words = request.GET.get("words", "")
     return {
         "form": form,
-        "levels": [(grade, text.levels[grade], examples_by_grade.get(grade)) for grade in reversed(GRADES)],
+        "levels": [(grade, line, examples_by_grade.get(grade)) for grade, line in reversed([*enumerate(text.levels)])],
         "words": words,
         "clips": clips_matching(project, words=words),
         "query_text": form["query_text"].value() or next((row.query_text for row in examples_by_grade.values()), ""),

@@ -21,14 +21,15 @@ from annotation.pools.rules import BATCH_SIZE
 from core.audit import audit_record
 from core.exceptions import ImportRefused, NotPossible
 from core.models import AuditEvent
-from judging.models import SLOTS, Batch, Judgment, Pair, Policy
+from judging.models import Batch, Judgment, Pair, Policy
 from judging.releases.reading import BadLines
 from judging.work import rules
 
 ACTION = "judgments.import"
 COLUMNS = ["pair_id", "worker", "relevance"]
 CHUNK = 5000
-GRADES_PER_PAIR = 4
+RULES = rules.TVR_RANKING  # of a project that is made for a file
+GRADES_PER_PAIR = RULES.judges * RULES.max_rounds
 LARGEST_PAIR_ID, LARGEST_WORKER = 2**53, 2**31 - 1  # what the database holds, with room for blocks
 
 
@@ -42,7 +43,7 @@ class HistoricPair:
 
     def outcome(self) -> tuple[rules.Outcome, str]:
         """Return the rule's outcome, and the reason when the pair is dropped; no further round will come."""
-        outcome = rules.settle(self.grades)
+        outcome = rules.settle(self.grades, RULES)
         if outcome.state == rules.State.SETTLED:
             return outcome, ""
         if outcome.state == rules.State.DROPPED:
@@ -88,7 +89,7 @@ def _numbers(line: Sequence[str]) -> tuple[int, int, int]:
     pair_id, worker, grade = (int(cell) for cell in line)
     if not (0 <= pair_id <= LARGEST_PAIR_ID and 0 <= worker <= LARGEST_WORKER):
         raise ValueError("a number that is negative or too large")
-    if grade not in rules.GRADES:
+    if grade not in RULES.grades:
         raise ValueError(f"relevance {grade} is outside 0 to 4")
     return pair_id, worker, grade
 
@@ -102,12 +103,12 @@ def summary(pairs: Sequence[HistoricPair]) -> dict[str, object]:
         "judgments": sum(len(pair.grades) for pair in pairs),
         "pairs": len(pairs),
         "settled": len(settled),
-        "settled_by_two": sum(len(pair.grades) == len(SLOTS) for pair, _ in settled),
+        "settled_by_two": sum(len(pair.grades) == RULES.judges for pair, _ in settled),
         "settled_by_four": sum(len(pair.grades) == GRADES_PER_PAIR for pair, _ in settled),
         "dropped": sum(outcome.state == rules.State.DROPPED for _, outcome, _ in outcomes),
         "no_second_round": sum(reason == Pair.Reason.NO_SECOND_ROUND for *_, reason in outcomes),
         "same_person_twice": sum(len(set(pair.workers)) < len(pair.workers) for pair in pairs),
-        "relevance": {str(grade): relevance[grade] for grade in rules.GRADES},
+        "relevance": {str(grade): relevance[grade] for grade in RULES.grades},
     }
 
 
@@ -206,6 +207,7 @@ def placeholders_create(*, corpus: Corpus, ranks: Sequence[tuple[Query, int]]) -
 
 def _batches(project: Project, queries: Mapping[int, Query]) -> dict[int, Batch]:
     common: dict[str, Any] = {"project": project, "number": 1, "state": Batch.State.DONE, "done_at": timezone.now()}
+    common |= {**RULES._asdict(), "free_slots": 0}
     rows = [Batch(query=query, **common) for query in queries.values()]
     return dict(zip(queries, Batch.objects.bulk_create(rows, batch_size=CHUNK), strict=True))
 
@@ -231,8 +233,8 @@ def _judgments(
                 pair=row,
                 annotator_id=annotators[worker],
                 occurrence=pair.workers[:index].count(worker),
-                round=index // len(SLOTS) + 1,
-                slot=index % len(SLOTS) + 1,
+                round=index // RULES.judges + 1,
+                slot=index % RULES.judges + 1,
                 grade=grade,
                 source=Judgment.Source.IMPORTED,
             )

@@ -16,7 +16,7 @@ from annotation.corpora.importers.fields import BrokenJson, elements
 from annotation.pools.rules import BATCH_SIZE
 from core.exceptions import NotPossible
 from core.texts import storable
-from judging.work.rules import GRADES
+from judging.work.rules import TVR_RANKING
 
 TYPES = ("rating", "choices", "number")  # controls whose value can be a grade
 
@@ -46,7 +46,7 @@ class Mapped:
             if text not in self.grades:
                 raise ValueError(f"the value {text[:60]!r} is mapped to no grade")
             return self.grades[text]
-        if text not in {str(grade) for grade in GRADES}:
+        if text not in {str(grade) for grade in TVR_RANKING.grades}:
             raise ValueError(f"the value {text[:60]!r} is no grade from 0 to 4")
         return int(text)
 
@@ -66,7 +66,7 @@ def mapped(
 
 def _graded(line: str) -> tuple[str, int]:
     value, equals, grade = line.rpartition("=")
-    if not equals or not value.strip() or grade.strip() not in {str(level) for level in GRADES}:
+    if not equals or not value.strip() or grade.strip() not in {str(level) for level in TVR_RANKING.grades}:
         raise BadMapping(f"{line.strip()[:80]!r} does not say which grade a value is: write it as Perfect=4.")
     return value.strip(), int(grade)
 
@@ -80,7 +80,7 @@ def _text(value: object) -> str:
 
 LARGEST_PAIR, LARGEST_PERSON = 2**53, 2**31 - 1
 LONGEST_NAME = 500  # of a query, moment or control
-GRADES_PER_PAIR = 4
+GRADES_PER_PAIR = TVR_RANKING.judges * TVR_RANKING.max_rounds
 NAMES_SHOWN, NUMBER_SHOWN = 10, 40  # names of controls; characters of a number
 OF_MIN = ("annotation_id", "annotator")  # only that form has these beside the data
 OF_TASK = ("id", "created_at", "updated_at", "lead_time")  # beside them, of every task

@@ -20,7 +20,7 @@ from core.audit import audit_record
 from core.exceptions import ImportRefused, NotPossible
 from judging.imports.historic import placeholders_create
 from judging.imports.release_project import Ranked, ReleaseIntake, corpus_store, name_from_file, rules_store
-from judging.models import SLOTS, Batch, BatchReview, Judgment, Pair
+from judging.models import Batch, BatchReview, Judgment, Pair
 from judging.releases import layout, reading
 from judging.releases.metadata import IMPORT
 from judging.releases.reading import Cells, document, rows
@@ -97,7 +97,22 @@ def _project_create(settings: dict[str, Any], project_name: str | None, corpus_n
     if Corpus.objects.filter(name=corpus).exists():
         raise NotPossible(f"There is a corpus named {corpus!r} already; name this one otherwise.")
     new_corpus = row_create(Corpus(name=corpus, is_placeholder=settings["corpus"]["placeholder"]))
-    return project_over(corpus=new_corpus, name=name, similarity=settings["similarity"])
+    columns = _rules_in(settings)
+    Project(name=name, **columns).validate_constraints()
+    return project_over(corpus=new_corpus, name=name, similarity=settings["similarity"], **columns)
+
+
+def _rules_in(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return the rules of the project that was released, as columns; older releases do not name the scale."""
+    consensus, pooling = settings["consensus"], settings["pooling"]
+    return {
+        "top_grade": int(consensus.get("highest_grade", rules.TVR_RANKING.top_grade)),
+        "judges": int(consensus["judgments_per_round"]),
+        "max_spread": int(consensus["largest_spread"]),
+        "max_rounds": int(consensus["rounds"]),
+        "batch_size": int(pooling["batch"]),
+        "has_second_batch": int(pooling["batches"]) > 1,
+    }
 
 
 def pairs_store(intake: ReleaseIntake) -> list[tuple[Ranked, dict[str, str]]]:
@@ -178,7 +193,7 @@ def _candidates_store(intake: ReleaseIntake, candidates: Iterable[Candidate]) ->
 def _pair(intake: ReleaseIntake, cells: Cells) -> tuple[Ranked, Ranked, Pair]:
     number = _query(intake, cells).number
     state = cells.one_of("state", *(s for s in Pair.State.values if s not in ("open", "escalated")))
-    relevance = cells.maybe("relevance", most=4)
+    relevance = cells.maybe("relevance", most=intake.project.top_grade)
     if (state == Pair.State.SETTLED) != (relevance is not None):
         raise ValueError("a settled pair has its relevance, another has none")
     reason = cells.one_of("reason", "", *Pair.Reason.values)
@@ -207,12 +222,14 @@ def _batches_store(intake: ReleaseIntake) -> list[tuple[Ranked, dict[str, str]]]
             query=query,
             number=number,
             pooling_id=cells.maybe_known("pool", intake.pools),
-            round=cells.number("rounds", 1, 2),
+            round=cells.number("rounds", 1, intake.project.max_rounds),
+            free_slots=0,
             state=Batch.State.DONE,
             priority=query.query_set.priority if query.query_set else 0,
             is_pilot=cells.yes("pilot"),
             begun=True,
             done_at=now,
+            **rules.rules_of(intake.project)._asdict(),
         )
 
     batches = Batch.objects.bulk_create(intake.read(layout.BATCHES, read), batch_size=CHUNK)
@@ -266,6 +283,7 @@ def _pairs_store(intake: ReleaseIntake, lines: list[tuple[Ranked, Ranked, Pair]]
 
 
 def grades_store(intake: ReleaseIntake) -> None:
+    project_rules = rules.rules_of(intake.project)
     annotators: dict[int, int] = {}
     occurrences: Counter[tuple[int, int]] = Counter()
     grades_by_pair: dict[int, list[int]] = defaultdict(list)
@@ -277,9 +295,9 @@ def grades_store(intake: ReleaseIntake) -> None:
         row = Judgment(
             pair=pair,
             occurrence=occurrences[number, worker],
-            round=cells.number("round", 1, 2),
-            slot=cells.number("seat", min(SLOTS), max(SLOTS)),
-            grade=cells.number("relevance", most=max(rules.GRADES)),
+            round=cells.number("round", 1, project_rules.max_rounds),
+            slot=cells.number("seat", 1, project_rules.judges),
+            grade=cells.number("relevance", most=project_rules.top_grade),
             position=cells.maybe("position", 1, 2**15 - 1),
             source=Judgment.Source.IMPORTED,
             origin=source if source in ORIGINS else "",
@@ -301,14 +319,16 @@ def grades_store(intake: ReleaseIntake) -> None:
 
 def _check_states(intake: ReleaseIntake, grades_by_pair: dict[int, list[int]]) -> None:
     """A settled pair is what the rule makes of its grades, a dropped one is none that they settle."""
+    project_rules = rules.rules_of(intake.project)
+    most = project_rules.judges * project_rules.max_rounds
     for line, (number, pair) in enumerate(intake.pairs.items(), start=2):
         if pair.state == Pair.State.WITHDRAWN:
             continue
-        if len(grades_by_pair[number]) > 4:
-            reason = f"pair {number} has {len(grades_by_pair[number])} grades, at most four make a pair"
+        if len(grades_by_pair[number]) > most:
+            reason = f"pair {number} has {len(grades_by_pair[number])} grades, at most {most} make a pair"
             intake.bad.add(layout.PAIRS, line, reason)
             continue
-        outcome = rules.settle(grades_by_pair[number])
+        outcome = rules.settle(grades_by_pair[number], project_rules)
         settled = outcome.state == rules.State.SETTLED
         if settled != (pair.state == Pair.State.SETTLED) or (settled and outcome.relevance != pair.relevance):
             state = f"{pair.state} {'' if pair.relevance is None else pair.relevance}".strip()

@@ -33,7 +33,6 @@ from judging.models import WORDS, Batch, Guideline, GuidelineExample, Pair, Poli
 from judging.qualification.rules.passing import ANY_BIAS, ANY_LEVELS, ANY_LOW
 from judging.releases.layout import MOMENTS, SETTINGS, VIDEOS, guideline_file
 from judging.releases.reading import BadLines, Cells, objects, rows
-from judging.work.rules import GRADES
 
 CHUNK = 2000
 NOT_CUT = "It could not be cut where it was released."
@@ -197,9 +196,9 @@ def _guideline(intake: ReleaseIntake, record: dict[str, Any]) -> Guideline:
     if not path.is_file():
         raise ImportRefused(f"{path.name} is not in it.")
     levels = record["levels"]
-    is_list = isinstance(levels, list) and len(levels) == len(GRADES)
+    is_list = isinstance(levels, list) and len(levels) == intake.project.top_grade + 1
     if not (is_list and all(isinstance(level, str) for level in levels)):
-        raise ImportRefused(f"{SETTINGS}: guideline {record['version']}: there are five levels, each said in words.")
+        raise ImportRefused(f"{SETTINGS}: guideline {record['version']}: there is a line in words for each grade.")
     with path.open(newline="", encoding="utf-8") as file:
         body = file.read()
     values = {name: record[name] for name in ("version", "levels", "changes")}

@@ -133,18 +133,15 @@ def amounts_of(lines: Iterable[Line]) -> list[tuple[str, Decimal]]:
     return sorted(amounts.items())
 
 
-GRADES_OF_A_PAIR = 2
-MORE_GRADES_OF_AN_ESCALATED_PAIR = 2
-
-
 @dataclass(frozen=True)
 class Assumptions:
     """Assumptions of a forecast. Shares are of 1."""
 
     queries: int = 3281
     pairs: float = 96483 / 4825  # of a batch
+    judges: int = 2  # of a round
     second: float = 1544 / 3281  # share of the queries with a second batch
-    escalated: float = 17421 / 96483  # share of the pairs with four grades
+    escalated: float = 17421 / 96483  # share of the pairs with a second round
     seconds: float = 19.0  # of a judgment
     gold: float = 0.0  # share of all pairs shown whose truth is known
     annotators: int = 23
@@ -188,9 +185,8 @@ class Forecast:
 
     @property
     def judging(self) -> Part:
-        """Two grades of each pair, two more of those that are escalated."""
-        a_pair = GRADES_OF_A_PAIR + MORE_GRADES_OF_AN_ESCALATED_PAIR * self.given.escalated
-        return self._part(self.pairs * a_pair)
+        """A round of each pair, and one more of those that are escalated."""
+        return self._part(self.pairs * self.given.judges * (1 + self.given.escalated))
 
     @property
     def gold(self) -> Part:

@@ -7,10 +7,24 @@ from decimal import Decimal
 from functools import cached_property
 
 from accounts.models import Membership, Project
+from annotation.pools.rules import BATCH_SIZE
 from annotation.queries.selectors import queries_to_judge
 from core.sql import sql_rows
 from judging.models import HoursCorrection, Policy
-from judging.pay.rules import Day, Line, Rate, Time, amounts_of, day_time, lines_of, month_of, rate_on, total_time
+from judging.pay.rules import (
+    TVR_RANKING,
+    Assumptions,
+    Day,
+    Line,
+    Rate,
+    Time,
+    amounts_of,
+    day_time,
+    lines_of,
+    month_of,
+    rate_on,
+    total_time,
+)
 
 # A day is one of the project's time zone. What was given under a version of the policy is capped by that version; a
 # exam attempt names none, so the one that was in force at the time caps it and says whether training is paid. Time that
@@ -202,6 +216,17 @@ SELECT (SELECT count(*)::float FROM judging_pair pair JOIN batch ON batch.id = p
         JOIN judging_policy policy ON policy.id = judgment.policy_id
         WHERE held.project_id = %(project)s AND judgment.active_ms IS NOT NULL),
     (SELECT queries * depth FROM judging_exam WHERE project_id = %(project)s ORDER BY id DESC LIMIT 1)"""
+
+
+def expected_of(project: Project) -> Assumptions:
+    """Return what the paper found, within the rules of the project."""
+    return replace(
+        TVR_RANKING,
+        judges=project.judges,
+        pairs=TVR_RANKING.pairs * (project.batch_size / BATCH_SIZE),
+        escalated=TVR_RANKING.escalated * (project.max_rounds - 1),
+        second=TVR_RANKING.second * project.has_second_batch,
+    )
 
 
 def forecast_measured(project: Project, policy: Policy) -> dict[str, float | None]:

@@ -21,7 +21,7 @@ from judging.guidelines.selectors import policy_in_force
 from judging.pay import services
 from judging.pay.forms import FIRST_DAY, CorrectionForm, ForecastForm, PeriodForm, RateForm, shown
 from judging.pay.rules import TVR_RANKING, Forecast, Time, month_of
-from judging.pay.selectors import Account, Statement, corrections_of, forecast_measured, pay_statement
+from judging.pay.selectors import Account, Statement, corrections_of, expected_of, forecast_measured, pay_statement
 from judging.review.selectors import annotator_numbers
 from judging.work.selectors.assignments import work_done
 
@@ -204,7 +204,7 @@ def forecast(request: MemberRequest, project: Project) -> HttpResponse:
     money: dict[str, Any] = {"rate": policy.pay_rate, "currency": policy.pay_currency}
     measured: dict[str, Any] = {name: value for name, value in here.items() if value is not None}
     came_from = request.GET.get("from", "")
-    start = replace(TVR_RANKING, **measured, **money) if came_from == "here" else TVR_RANKING
+    start = replace(expected_of(project), **measured, **money) if came_from == "here" else TVR_RANKING
     if "queries" in request.GET:
         form = ForecastForm(request.GET, start=start if came_from in STARTS else None)
     else:

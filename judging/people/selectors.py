@@ -94,7 +94,11 @@ def has_grades(*, project: Project, user: User) -> bool:
     return any(rows.exists() for rows in own)
 
 
-JUDGES_OF_A_PAIR = 4  # two a round, nobody twice (TVR-Ranking, section 3.2)
+def judges_of_a_pair(project: Project) -> int:
+    """Return how many people a pair may need: nobody judges it twice."""
+    return project.judges * project.max_rounds
+
+
 # A subselect of CASE runs only where its branch is taken: pairs are counted only where nobody can go on. Nor does one
 # after OR where the first is true: who let a batch lapse is looked for only where everybody has seen every batch.
 SHORTAGE = f"""
@@ -103,7 +107,7 @@ WITH people AS MATERIALIZED (
     JOIN accounts_user person ON person.id = member.user_id AND person.is_active
     WHERE member.project_id = %(project)s AND member.status IN ('candidate', 'training', 'exam', 'qualified')),
 waiting AS (
-    SELECT batch.id, batch.round, batch.free_slots FROM judging_batch batch
+    SELECT batch.id, batch.round, batch.free_slots, batch.judges FROM judging_batch batch
     WHERE batch.project_id = %(project)s AND batch.state = 'open' AND NOT batch.is_paused AND batch.free_slots > 0),
 state AS MATERIALIZED (
     SELECT EXISTS (SELECT 1 FROM waiting CROSS JOIN people WHERE people.status = 'qualified' AND NOT EXISTS (
@@ -137,15 +141,17 @@ class Shortage:
     pairs: int
     qualified: int
     in_training: int  # in training or an exam
+    needed: int  # by the rules of the project
 
 
 def shortage_of(project: Project) -> Shortage | None:
     """Return how many annotators a project lacks; None where there are enough, or nothing is to be judged."""
+    needed = judges_of_a_pair(project)
     [row] = sql_named(SHORTAGE, {"project": project.pk})
-    missing = JUDGES_OF_A_PAIR - row.qualified - row.in_training
+    missing = needed - row.qualified - row.in_training
     if row.pairs:
-        return Shortage(max(row.slots, missing), row.pairs, row.qualified, row.in_training)
-    return Shortage(missing, 0, row.qualified, row.in_training) if row.is_judging and missing > 0 else None
+        return Shortage(max(row.slots, missing), row.pairs, row.qualified, row.in_training, needed)
+    return Shortage(missing, 0, row.qualified, row.in_training, needed) if row.is_judging and missing > 0 else None
 
 
 def staff_of(project: Project) -> QuerySet[Membership]:

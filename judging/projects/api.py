@@ -17,6 +17,7 @@ from annotation.corpora.selectors import corpora_within_reach, preview_counts
 from annotation.queries.selectors import split_counts
 from core.api import (
     ApiView,
+    CountField,
     Invalid,
     JobOutput,
     KeyField,
@@ -34,6 +35,7 @@ from judging.projects import services
 from judging.projects.checklist import checklist_of
 from judging.projects.forms import CollectionForm, ProjectForm, SimilarityForm
 from judging.projects.services import collection_create, project_create
+from judging.work.rules import RULE_FIELDS
 
 
 class ProjectOutput(serializers.ModelSerializer[Membership]):
@@ -75,6 +77,14 @@ class SplitsOutput(serializers.Serializer[Any]):
     test = serializers.IntegerField()
 
 
+class RulesOutput(serializers.ModelSerializer[Project]):
+    """The rules of judging; fixed once somebody has begun to judge."""
+
+    class Meta:
+        model = Project
+        fields = RULE_FIELDS
+
+
 class ProjectStateOutput(serializers.ModelSerializer[Project]):
     """A project with what its first page shows; the operation ``progress`` counts its batches and pairs."""
 
@@ -82,12 +92,13 @@ class ProjectStateOutput(serializers.ModelSerializer[Project]):
     similarity = serializers.CharField(source="dataset.similarity", help_text="Empty: the default of the site.")
     previews = PreviewsOfProject(source="preview_counts")
     queries = SplitsOutput(source="split_counts", help_text="How many there are of each split.")
+    rules = RulesOutput(source="*")
     steps = StepOutput(many=True, help_text="None once all are done.")
     jobs = JobOutput(many=True, source="jobs_at_work", help_text="Those that are at work or wait.")
 
     class Meta:
         model = Project
-        fields = ["uuid", "name", "corpus", "similarity", "previews", "queries", "steps", "jobs"]
+        fields = ["uuid", "name", "corpus", "similarity", "previews", "queries", "rules", "steps", "jobs"]
 
 
 class ProjectInput(serializers.Serializer[Any]):
@@ -97,6 +108,12 @@ class ProjectInput(serializers.Serializer[Any]):
     corpus = KeyField(required=False, help_text="One of yours; left out, a new one of the same name without videos.")
     settings_of = KeyField(required=False, help_text="The project of yours whose policy and guideline it begins with.")
     with_queries = YesNoField(required=False, help_text="Take the queries of that project along.")
+    top_grade = CountField(required=False, help_text="Grades go from 0 to this one; 4 if left out.")
+    judges = CountField(required=False, help_text="Of a round, 2 or 3; 2 if left out.")
+    max_spread = CountField(required=False, help_text="How far apart grades may be that agree; 1 if left out.")
+    max_rounds = CountField(required=False, help_text="1 or 2; 2 if left out.")
+    batch_size = CountField(required=False, help_text="Pairs of a batch, 5 to 50; 20 if left out.")
+    has_second_batch = YesNoField(required=False, help_text="Whether a lead may open a second batch; true if left out.")
 
 
 class RankingInput(serializers.Serializer[Any]):
@@ -134,16 +151,18 @@ class Projects(ApiView):
         person = person_of(request)
         grant_staff(person)
         body = body_of(request, ProjectInput)
+        rules = {name: body.pop(name) for name in RULE_FIELDS if name in body}
         if "corpus" not in body:
             if unused := body.keys() - {"name"}:
                 raise Invalid(f"{min(unused)}: Only a project over a corpus that is there takes this.")
             values = form_values(CollectionForm(body))
-            return Response(state_given(collection_create(name=values["name"], actor=person)), status=201)
+            project = collection_create(name=values["name"], actor=person, rules=rules)
+            return Response(state_given(project), status=201)
         corpus = get_object_or_404(corpora_within_reach(person), uuid=body.pop("corpus"), is_placeholder=False)
         values = form_values(
             ProjectForm(body | {"settings_of": str(body.get("settings_of", ""))}, corpus=corpus, user=person)
         )
-        project, _ = project_create(corpus=corpus, leads=[person], actor=person, **values)
+        project, _ = project_create(corpus=corpus, leads=[person], actor=person, **values | {"rules": rules})
         return Response(state_given(project), status=201)
 
 

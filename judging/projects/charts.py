@@ -8,25 +8,29 @@ from typing import Any
 from judging.models import Pair
 from judging.review.rules import TAIL
 
-STEP, HEIGHT = 20, 80  # width of one rank; height of relevance 4 and of similarity 1
+STEP, HEIGHT = 20, 80  # width of one rank; height of the highest relevance and of similarity 1
 BAR = 14
 LEAST = 2  # relevance 0 is seen, too
 
 
-def grid() -> list[tuple[int, int]]:
+def grid(top_grade: int) -> list[tuple[int, int]]:
     """Where each relevance lies: its height from the top."""
-    return [(HEIGHT - HEIGHT * relevance // 4, relevance) for relevance in range(5)]
+    return [(HEIGHT - HEIGHT * relevance // top_grade, relevance) for relevance in range(top_grade + 1)]
 
 
-def bars_of(pairs: Sequence[Pair]) -> list[dict[str, Any]]:
+def bars_of(pairs: Sequence[Pair], top_grade: int) -> dict[str, Any]:
     """Bars of ``pairs`` in the order given, which is by rank, each with its point of similarity, if it has one; numbers
     as the SVG has them. The tail is what the suggestion looks at."""
     settled = [index for index, pair in enumerate(pairs) if pair.relevance is not None]
-    return [_bar(pair, index) | {"in_tail": index in settled[-TAIL:]} for index, pair in enumerate(pairs)]
+    bars = [_bar(pair, index, top_grade) | {"in_tail": index in settled[-TAIL:]} for index, pair in enumerate(pairs)]
+    return {"bars": bars, "grid": grid(top_grade), "width": STEP * max(SHOWN, len(bars))}
 
 
-def _bar(pair: Pair, index: int) -> dict[str, Any]:
-    height = max(LEAST, HEIGHT * (pair.relevance or 0) / 4)
+SHOWN = 20  # ranks of the narrowest chart
+
+
+def _bar(pair: Pair, index: int, top_grade: int) -> dict[str, Any]:
+    height = max(LEAST, HEIGHT * (pair.relevance or 0) / top_grade)
     x_left, rank, similarity = index * STEP, pair.candidate.rank, pair.candidate.similarity
     middle = x_left + STEP // 2
     return {

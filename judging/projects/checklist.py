@@ -9,7 +9,7 @@ from accounts.models import Project
 from annotation.models import Caption, Moment, Query
 from annotation.queries.selectors import queries_to_judge
 from judging.models import Batch, Release
-from judging.people.selectors import JUDGES_OF_A_PAIR, shortage_of
+from judging.people.selectors import judges_of_a_pair, shortage_of
 from judging.review.selectors import review_queue
 
 READY, MISSING = Moment.Preview.READY, Moment.Preview.MISSING
@@ -106,9 +106,10 @@ def _people(project: Project) -> Step:
         qualified=Count("pk", filter=Q(status="qualified")),
         training=Count("pk", filter=Q(status__in=["candidate", "training", "exam"])),
     )
-    facts = f"{counts['qualified']:,} qualified of the {JUDGES_OF_A_PAIR} that consensus needs"
+    needed = judges_of_a_pair(project)
+    facts = f"{counts['qualified']:,} qualified of the {needed} that consensus needs"
     facts += f", {counts['training']:,} in training" if counts["training"] else ""
-    is_done = counts["qualified"] >= JUDGES_OF_A_PAIR or (counts["qualified"] >= 2 and shortage_of(project) is None)
+    is_done = counts["qualified"] >= needed or (counts["qualified"] >= project.judges and shortage_of(project) is None)
     return Step("People", is_done, facts, "Invite annotators", "judging:people")
 
 

@@ -1,18 +1,19 @@
 """Forms of a project: a new one, its similarity, and its query sets."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.conf import settings
 
-from accounts.models import User
+from accounts.models import Project, User
 from annotation.corpora.selectors import projects_run_by
 from annotation.models import Corpus, NamedQuerySet
 from annotation.similarity.registry import lacking, offered
 from core.forms import SubmitForm
 from core.texts import LONGEST_NAME
 from core.uploads import NameField
+from judging.work.rules import PRESETS, RULE_FIELDS
 
 
 class SelectAvailable(forms.Select):
@@ -72,10 +73,49 @@ class QuerySetChangeForm(SubmitForm):
     pilot = forms.ChoiceField(choices=[("yes", "yes"), ("no", "no")], required=False)
 
 
+def preset_field() -> forms.ChoiceField:
+    choices = [(name, words) for name, (words, _) in PRESETS.items()]
+    return forms.ChoiceField(
+        label="Rules of judging",
+        choices=choices,
+        required=False,
+        help_text="Their numbers can be changed on the page Rules until somebody begins to judge.",
+        error_messages={"invalid_choice": "Choose one of the rules that are offered."},
+    )
+
+
+class RulesForm(forms.ModelForm):  # type: ignore[type-arg]
+    """The rules of a project; ``has_second_batch`` may be left out."""
+
+    class Meta:
+        model = Project
+        fields = RULE_FIELDS
+        labels: ClassVar = {
+            "top_grade": "Highest grade",
+            "judges": "Judges a round",
+            "max_spread": "Grades agree when they are at most this far apart",
+            "max_rounds": "Rounds",
+            "batch_size": "Pairs of a batch",
+            "has_second_batch": "A lead may open a second batch for a query",
+        }
+        help_texts: ClassVar = {
+            "top_grade": "Grades go from 0 to this one: 1 is yes or no.",
+            "judges": "Two or three people grade a pair before it is decided.",
+            "max_spread": "0: they must be equal.",
+            "max_rounds": "With two, pairs whose grades lie too far apart go to as many others once more.",
+            "batch_size": "5 to 50, judged in one go.",
+            "has_second_batch": "Without, a query is closed with its first batch.",
+        }
+
+
 class CollectionForm(forms.Form):
-    """The name of a project and of its new corpus."""
+    """The name of a project and of its new corpus, and by what rules is judged."""
 
     name = NameField(max_length=LONGEST_NAME, error_messages={"required": "Name the collection."})
+    rules = preset_field()
+
+    def clean_rules(self) -> dict[str, int]:
+        return PRESETS[self.cleaned_data["rules"] or next(iter(PRESETS))][1]
 
 
 class ProjectForm(forms.Form):
@@ -86,6 +126,7 @@ class ProjectForm(forms.Form):
         required=False, error_messages={"invalid_choice": "Choose one of your projects, or none."}
     )
     with_queries = forms.BooleanField(required=False)
+    rules = preset_field()
 
     def __init__(self, *args: Any, corpus: Corpus, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -100,6 +141,9 @@ class ProjectForm(forms.Form):
     def offered(self) -> list[tuple[str, str, bool]]:
         """UUID and name of a project, and whether it is over the same corpus."""
         return [(uuid, row.name, row.dataset.corpus_id == self.corpus.pk) for uuid, row in self.projects.items()]
+
+    def clean_rules(self) -> dict[str, int]:
+        return PRESETS[self.cleaned_data["rules"] or next(iter(PRESETS))][1]
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}

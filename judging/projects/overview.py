@@ -15,10 +15,11 @@ from annotation.pools.rules import BATCHES
 from core.models import Job
 from core.sql import sql_named
 from judging.models import Assignment, Batch, JudgmentDay, Pair, Policy, Tally
-from judging.pay.rules import TVR_RANKING
+from judging.pay.selectors import expected_of
 from judging.people.selectors import shortage_of
 from judging.projects.rules import PACE_DAYS, Left, finish, pace
 from judging.review.selectors import review_queue
+from judging.work.rules import rules_of
 from judging.work.selectors.flags import flags_waiting
 
 DAYS_SHOWN = 28
@@ -76,8 +77,8 @@ def overview(project: Project, policy: Policy, *, now: datetime) -> dict[str, An
     done_since = Job.objects.filter(project=project, kind=OuterRef("kind"), pk__gt=OuterRef("pk"))
     failed = project.jobs.filter(~Exists(done_since), state=Job.State.FAILED).order_by("-pk")
     worked = {day: row["judgments"] - row["imported"] for day, row in by_day.items()}
-    work_left = _left(batches, pairs, sums, small)
-    relevance = [(relevance, counts.get(f"pair:settled:{relevance}", 0)) for relevance in range(5)]
+    work_left = _left(project, batches, pairs, sums, small)
+    relevance = [(relevance, counts.get(f"pair:settled:{relevance}", 0)) for relevance in rules_of(project).grades]
     days_shown = [today - timedelta(days=n) for n in reversed(range(DAYS_SHOWN))]
     running = project.jobs.filter(state=Job.State.RUNNING)
     shown = {
@@ -153,21 +154,24 @@ def _coverage_apart(project: Project, batches: list[BatchRow]) -> list[BatchRow]
     return [*others, *(row for row in rows if row.first_round + row.second_round + row.done)]
 
 
-def _left(batches: list[BatchRow], pairs: Mapping[str, int], sums: Mapping[str, int], small: Any) -> Left:
+def _left(
+    project: Project, batches: list[BatchRow], pairs: Mapping[str, int], sums: Mapping[str, int], small: Any
+) -> Left:
     """Return the work left, and what to expect: as it was so far, or as in the paper while there is little data."""
     by_number = {row.number: row for row in batches}
     first, second = (by_number.get(number, BatchRow(number, 0, 0, 0)) for number in (1, 2))
     n_opened = first.first_round + first.second_round + first.done
     decided, extended = first.done - small.waiting, second.first_round + second.second_round + second.done
     unpooled = n_opened + extended
-    first_rounds = sums["judgments"] - sums["second_round"]
+    first_rounds, assumptions = sums["judgments"] - sums["second_round"], expected_of(project)
     return Left(
         open_pairs=pairs[Pair.State.OPEN],
         escalated_pairs=pairs[Pair.State.ESCALATED],
         given=small.given,
         queries=max(0, small.queries - n_opened),
         undecided=first.first_round + first.second_round + small.waiting,
-        pairs=(sum(pairs.values()) - small.pooled) / unpooled if unpooled else TVR_RANKING.pairs,
-        escalated=sums["second_round"] / first_rounds if first_rounds >= ENOUGH_JUDGMENTS else TVR_RANKING.escalated,
-        second=min(1.0, extended / decided) if decided >= ENOUGH_DECISIONS else TVR_RANKING.second,
+        pairs=(sum(pairs.values()) - small.pooled) / unpooled if unpooled else assumptions.pairs,
+        escalated=sums["second_round"] / first_rounds if first_rounds >= ENOUGH_JUDGMENTS else assumptions.escalated,
+        second=min(1.0, extended / decided) if decided >= ENOUGH_DECISIONS else assumptions.second,
+        judges=project.judges,
     )

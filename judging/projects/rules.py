@@ -4,8 +4,6 @@ import math
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from judging.pay.rules import GRADES_OF_A_PAIR, MORE_GRADES_OF_AN_ESCALATED_PAIR
-
 PACE_DAYS = 7  # the pace is the mean of so many days
 LONGEST = 3650  # days ahead; beyond that a date says nothing
 
@@ -20,16 +18,17 @@ class Left:
     queries: int  # whose first batch is not open yet
     undecided: int  # first batches that are open or wait for a lead
     pairs: float  # of a batch
-    escalated: float  # share of the pairs that are given four grades
+    escalated: float  # share of the pairs that go to a second round
     second: float  # share of the queries with a second batch
+    judges: int  # of a round
 
     @property
     def judgments(self) -> float:
         """Grades that are still to be given, those of rounds and batches to be expected included."""
-        now = GRADES_OF_A_PAIR * self.open_pairs + MORE_GRADES_OF_AN_ESCALATED_PAIR * self.escalated_pairs - self.given
-        to_come = MORE_GRADES_OF_AN_ESCALATED_PAIR * self.escalated * self.open_pairs
+        now = self.judges * (self.open_pairs + self.escalated_pairs) - self.given
+        to_come = self.judges * self.escalated * self.open_pairs
         batches = self.queries + self.second * (self.queries + self.undecided)
-        a_pair = GRADES_OF_A_PAIR + MORE_GRADES_OF_AN_ESCALATED_PAIR * self.escalated
+        a_pair = self.judges * (1 + self.escalated)
         return max(0.0, now) + to_come + batches * self.pairs * a_pair
 
 

@@ -18,7 +18,6 @@ from annotation.queries.selectors import queries_to_judge
 from core.sql import sql_named, sql_rows
 from judging.models import Batch, KnownPair, ScreeningAttempt, ScreeningQuestion
 from judging.review.selectors import annotator_numbers
-from judging.work.rules import GRADES
 
 
 def query_sets_with_counts(project: Project) -> QuerySet[NamedQuerySet]:
@@ -141,10 +140,10 @@ def tutorial_shown(project: Project) -> list[KnownPair]:
     return list(pairs.order_by("tutorial_position"))
 
 
-def tutorial_levels(pairs: list[KnownPair]) -> list[tuple[int, int]]:
+def tutorial_levels(pairs: list[KnownPair], grades: range) -> list[tuple[int, int]]:
     """How many pairs of the tutorial have each grade."""
     counts = Counter(int(pair.truth) for pair in pairs if pair.truth is not None)
-    return [(grade, counts[grade]) for grade in GRADES]
+    return [(grade, counts[grade]) for grade in grades]
 
 
 class QuestionFigures(NamedTuple):

@@ -5,6 +5,7 @@ from functools import partial
 from itertools import chain, count, islice
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 
@@ -25,10 +26,21 @@ from core.models import Job
 from core.texts import LONGEST_NAME, checked_name
 from judging.exceptions import NotPossibleNow
 from judging.guidelines.models import POLICY_VALUES
-from judging.guidelines.selectors import BODY, LEVELS
-from judging.guidelines.services import Example, guideline_publish, policy_publish
-from judging.models import Batch, Guideline, KnownPair, Policy, ScreeningQuestion
+from judging.guidelines.selectors import policy_in_force
+from judging.guidelines.services import Example, guideline_begin, guideline_publish, policy_publish
+from judging.models import (
+    Assignment,
+    Batch,
+    Guideline,
+    GuidelineDraft,
+    Judgment,
+    KnownPair,
+    Pair,
+    Policy,
+    ScreeningQuestion,
+)
 from judging.review.selectors import queries_unfrozen
+from judging.work.rules import RULE_FIELDS, TVR_RANKING
 from judging.work.services.batches import batches_open
 
 JOB, RANK_JOB = "batches", "ranking"
@@ -49,13 +61,15 @@ def project_create(
     actor: User | None = None,
     settings_of: Project | None = None,
     with_queries: bool = False,
+    rules: Mapping[str, int] | None = None,
 ) -> tuple[Project, dict[str, int]]:
     """A project over a corpus; without ``sizes`` its queries are drawn later.
 
     Args:
         leads: become lead and admin, so that they can run all of it.
-        settings_of: whose settings it begins with; without, the default policy and guideline.
+        settings_of: whose rules and settings it begins with; without, the default policy and guideline.
         with_queries: it takes the queries of that project along, too.
+        rules: by which it judges, by the names of RULE_FIELDS; what is left out is as in TVR-Ranking.
 
     Returns:
         The project, and what ``queries_draw`` says.
@@ -66,9 +80,11 @@ def project_create(
     name = checked_name(name)
     if corpus.is_placeholder:
         raise NotPossible(f"The corpus {corpus.name!r} stands in for historic judgments.")
+    columns = {name: getattr(settings_of, name) for name in RULE_FIELDS} if settings_of else dict(rules or {})
+    rules_possible_or_refused(Project(name=name, **columns))
     try:
         with transaction.atomic():
-            project = project_over(corpus=corpus, name=name)
+            project = project_over(corpus=corpus, name=name, **columns)
     except IntegrityError as error:  # somebody chose the same name at the same moment
         raise NotPossible(f"There is a project named {name!r} already.") from error
     audit_record(project=project, actor=actor, action="project.create", subject=project.uuid, corpus=corpus.name)
@@ -77,15 +93,64 @@ def project_create(
     if settings_of:
         settings_copy(source=settings_of, project=project, actor=actor, with_queries=with_queries)
     else:
-        policy_publish(project=project, actor=actor)
-        guideline_publish(project=project, actor=actor, body=BODY, levels=list(LEVELS))
+        share = project.top_grade / TVR_RANKING.top_grade
+        policy_publish(project=project, actor=actor, extend_from_mean=Policy().extend_from_mean * share)
+        guideline_begin(project=project, actor=actor)
     if sizes is None:
         return project, {}
     return project, queries_draw(project=project, sizes=sizes, seed=seed, actor=actor)
 
 
 @transaction.atomic
-def collection_create(*, name: str, actor: User) -> Project:
+def rules_change(*, project: Project, actor: User, values: Mapping[str, int]) -> int:
+    """Give a project other rules; return how many batches that nobody has begun were taken back for it.
+
+    Another scale puts the default guideline of that scale in force. Raises NotPossibleNow: somebody has begun to judge,
+    or a pair of known truth has its grade; NotPossible: no project can have these rules.
+    """
+    row = Project.objects.select_for_update().get(pk=project.pk)
+    before = {name: getattr(row, name) for name in RULE_FIELDS}
+    if before == dict(values):
+        return 0
+    if reason := rules_fixed_by(row):
+        raise NotPossibleNow(f"{reason} The rules stay as they are.")
+    batches = Batch.objects.filter(project=row)
+    Pair.objects.filter(batch__in=batches).delete()
+    n_batches, _ = batches.delete()
+    for name, value in values.items():
+        setattr(row, name, value)
+    rules_possible_or_refused(row)
+    row.save(update_fields=RULE_FIELDS)
+    if row.top_grade != before["top_grade"]:
+        GuidelineDraft.objects.filter(project=row).delete()
+        guideline_begin(project=row, actor=actor)
+        share = policy_in_force(row.pk).extend_from_mean / before["top_grade"]
+        policy_publish(project=row, actor=actor, extend_from_mean=round(share * row.top_grade, 2))
+    changes = [f"{name} {before[name]} to {value}" for name, value in values.items() if before[name] != value]
+    audit_record(project=row, actor=actor, action="project.rules", subject=row.uuid, changes=changes)
+    return n_batches
+
+
+def rules_possible_or_refused(project: Project) -> None:
+    """Raises NotPossible: no project can have these rules."""
+    try:
+        project.validate_constraints()
+    except ValidationError as error:
+        raise NotPossible(" ".join(error.messages)) from error
+
+
+def rules_fixed_by(project: Project) -> str:
+    """Say why the rules of a project cannot change any more; empty where they can."""
+    judged = Judgment.objects.filter(pair__batch__project=project)
+    if judged.exists() or Assignment.objects.filter(project=project).exists():
+        return "Somebody has begun to judge."
+    if project.known_pairs.filter(truth__isnull=False).exists() or project.exams.exists():
+        return "There are pairs of known truth, or an exam."
+    return ""
+
+
+@transaction.atomic
+def collection_create(*, name: str, actor: User, rules: Mapping[str, int] | None = None) -> Project:
     """Return a new project over a new corpus, both of this name and without videos; ``actor`` is lead and admin.
 
     Raises:
@@ -93,7 +158,7 @@ def collection_create(*, name: str, actor: User) -> Project:
     """
     corpus = corpus_create(name=name, actor=actor)
     project, _ = project_create(
-        name=project_name_free(base_name=corpus.name), corpus=corpus, leads=[actor], actor=actor
+        name=project_name_free(base_name=corpus.name), corpus=corpus, leads=[actor], actor=actor, rules=rules
     )
     return project
 
@@ -225,7 +290,7 @@ def _policy(source: Project, project: Project, actor: User | None, *, keep_scree
 def _guideline(source: Project, project: Project, actor: User | None, *, with_examples: bool) -> str:
     last = Guideline.objects.filter(project=source).order_by("-version").first()
     if last is None:  # of historic judgments
-        guideline_publish(project=project, actor=actor, body=BODY, levels=list(LEVELS))
+        guideline_begin(project=project, actor=actor)
         return ""
     rows = last.examples.values_list("grade", "query_text", "moment") if with_examples else []
     examples = [Example(*row) for row in rows]

@@ -19,6 +19,8 @@ urlpatterns = [
     path("query-sets/<uuid:set_uuid>/", views.query_set, name="query-set"),
     path("query-sets/<uuid:set_uuid>/change/", views.query_set_change, name="query-set-change"),
     path("batches/<uuid:batch_uuid>/", views.batch, name="batch"),
+    path("rules/<uuid:project_uuid>/", views.rules, name="rules"),
+    path("rules/<uuid:project_uuid>/change/", views.rules_change, name="rules-change"),
     path("policy/<uuid:project_uuid>/", views.policy, name="policy"),
     path("policy/<uuid:project_uuid>/publish/", views.policy_publish, name="policy-publish"),
 ]

@@ -1,6 +1,7 @@
 """Pages of a project for its leads and admins: new project, state, policy, queries, query sets, edited captions."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import zip_longest
 from typing import Any, cast
 from uuid import UUID
@@ -28,17 +29,27 @@ from judging.guidelines.forms import LABELS, PolicyForm
 from judging.guidelines.models import POLICY_VALUES
 from judging.guidelines.selectors import policy_in_force
 from judging.models import Batch, BatchReview, Pair, Policy
+from judging.pay.rules import TVR_RANKING, Assumptions, Forecast
+from judging.pay.selectors import expected_of
 from judging.people.selectors import actor_names
 from judging.projects import overview as projects_overview
 from judging.projects import selectors, services
 from judging.projects.charts import day_chart
 from judging.projects.checklist import checklist_of
 from judging.projects.find import find_named
-from judging.projects.forms import CollectionForm, ProjectForm, QuerySetChangeForm, QuerySetForm, SimilarityForm
+from judging.projects.forms import (
+    CollectionForm,
+    ProjectForm,
+    QuerySetChangeForm,
+    QuerySetForm,
+    RulesForm,
+    SimilarityForm,
+)
 from judging.projects.services import collection_create, project_create, project_name_free
 from judging.review.selectors import job_failed, job_running, queries_unfrozen, review_may_be_undone
 from judging.review.views import cases_of, shared
 from judging.studies.selectors import contributions
+from judging.work.rules import PRESETS
 
 PER_PAGE = 50
 LONGEST_WORDS = 200
@@ -136,7 +147,7 @@ def batch(request: MemberRequest, row: Batch) -> HttpResponse:
         "batch": row,
         "case": case,
         "rows": [{**row, "returned": returned.get(row["pair"].candidate_id, [])} for row in case["rows"]],
-        "bars": case["bars"],
+        **{name: case[name] for name in ("bars", "grid", "width")},
         "review": review,
         "undoable": review is not None and review_may_be_undone(review),
         "waiting": row.awaits_review,
@@ -184,12 +195,57 @@ def collection_new(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return render(request, COLLECTION_PAGE, {"form": form}, status=422)
     try:
-        project = collection_create(name=form.cleaned_data["name"], actor=cast(User, request.user))
+        project = collection_create(actor=cast(User, request.user), **form.cleaned_data)
     except NotPossible as error:
         form.add_error("name", str(error))
         return render(request, COLLECTION_PAGE, {"form": form}, status=409)
     messages.success(request, f"{project.name} is made, and you are lead and admin of it. Add its videos here.")
     return redirect("annotation:corpus", project.uuid)
+
+
+RULES_PAGE = "judging/projects/rules.html"
+
+
+@project_page(STAFF)
+def rules(request: MemberRequest, project: Project) -> HttpResponse:
+    """Show by what rules pairs are settled, beside the paper's, and what they cost in judgments."""
+    return render(request, RULES_PAGE, _rules_context(project, RulesForm(instance=project)))
+
+
+def _rules_context(project: Project, form: RulesForm) -> dict[str, Any]:
+    here, paper = expected_of(project), TVR_RANKING
+    return {
+        "form": form,
+        "fixed_by": services.rules_fixed_by(project),
+        "paper": PRESETS["tvr-ranking"][1],
+        "costs": [
+            ("Judgments of a pair that agrees at once", project.judges, paper.judges),
+            ("Judgments of a pair, if as many go to a second round as in the paper", *map(_of_a_pair, (here, paper))),
+            ("Judgments of 100 queries, with second batches as in the paper", *map(_of_100_queries, (here, paper))),
+        ],
+    }
+
+
+def _of_a_pair(assumptions: Assumptions) -> float:
+    return round(assumptions.judges * (1 + assumptions.escalated), 2)
+
+
+def _of_100_queries(assumptions: Assumptions) -> int:
+    return round(Forecast(replace(assumptions, queries=100)).judging.judgments)
+
+
+@project_action(LEAD, back="judging:rules")
+def rules_change(request: MemberRequest, project: Project) -> HttpResponse:
+    """Give the project other rules; batches that nobody has begun are opened anew by a lead."""
+    form = RulesForm(request.POST, instance=Project.objects.get(pk=project.pk))
+    if not form.is_valid():
+        note = "Nothing was changed; look at the values."
+        return refused(request, RULES_PAGE, _rules_context(project, form), note)
+    n_batches = services.rules_change(project=project, actor=request.user, values=form.cleaned_data)
+    messages.success(request, "The rules are changed.")
+    if n_batches:
+        messages.info(request, f"Batches taken back, as nobody had begun them: {n_batches}. Open them under Queries.")
+    return redirect("judging:rules", project.uuid)
 
 
 POLICY_PAGE = "judging/projects/policy.html"

@@ -17,7 +17,7 @@ from annotation.models import Moment, Query
 from judging.guidelines.models import Guideline
 from judging.work.models import Judgment, Pair
 
-HALVES = [Decimal(half) / 2 for half in range(9)]  # 0, 0.5, .. 4
+HALVES = [Decimal(half) / 2 for half in range(19)]  # 0, 0.5, .. 9
 
 
 class Exam(models.Model):
@@ -102,7 +102,7 @@ class KnownPair(models.Model):
     source = models.CharField(max_length=7, choices=Source)
     exam = models.ForeignKey(Exam, models.PROTECT, null=True, related_name="known_pairs")
     pair = models.OneToOneField(Pair, models.PROTECT, null=True, related_name="known_pair")
-    truth = models.DecimalField(max_digits=2, decimal_places=1, null=True, help_text="0 to 4 in halves.")
+    truth = models.DecimalField(max_digits=2, decimal_places=1, null=True, help_text="A grade or a half between two.")
     anchor = models.PositiveSmallIntegerField(
         null=True, help_text="The lead's own grade, given before anybody hands in; compared with, never part of truth."
     )
@@ -128,7 +128,7 @@ class KnownPair(models.Model):
                 name="known_pair_of_the_tutorial_has_its_truth",
             ),
             models.CheckConstraint(
-                condition=Q(anchor__isnull=True) | Q(anchor__range=(0, 4), source="exam"),
+                condition=Q(anchor__isnull=True) | Q(anchor__range=(0, 9), source="exam"),
                 name="known_pair_anchor_is_a_grade_in_an_exam",
             ),
         ]
@@ -245,7 +245,7 @@ class ExamGrade(models.Model):
                 name="exam_grade_first_once_per_annotator",
                 violation_error_message="You have graded this pair before.",
             ),
-            models.CheckConstraint(condition=Q(grade__range=(0, 4)), name="exam_grade_from_0_to_4"),
+            models.CheckConstraint(condition=Q(grade__range=(0, 9)), name="exam_grade_from_0_to_9"),
         ]
 
 

@@ -84,8 +84,8 @@ class GoldGrade(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["pair", "annotator"], name="gold_grade_once_per_pair_and_annotator"),
             models.CheckConstraint(
-                condition=Q(grade__range=(0, 4)) & (Q(truth__isnull=True) | Q(truth__range=(0, 4))),
-                name="gold_grade_from_0_to_4",
+                condition=Q(grade__range=(0, 9)) & (Q(truth__isnull=True) | Q(truth__range=(0, 9))),
+                name="gold_grade_from_0_to_9",
             ),
         ]
         indexes = [models.Index(fields=["annotator", "created_at"], name="gold_by_annotator_and_day")]

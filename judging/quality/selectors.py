@@ -34,10 +34,10 @@ def newest_judgment(project_id: int) -> int:
     return newest.values_list("pk", flat=True).first() or 0
 
 
-def gold_counts(project_id: int) -> dict[int, tuple[int, int]]:
+def gold_counts(project: Project) -> dict[int, tuple[int, int]]:
     """Per annotator: final gold grades, and those misaligned."""
-    final = GoldGrade.objects.filter(assignment__project=project_id).exclude(assignment__state=Assignment.State.OPEN)
-    far = Q(grade__gt=F("truth") + 1) | Q(grade__lt=F("truth") - 1)
+    final = GoldGrade.objects.filter(assignment__project=project).exclude(assignment__state=Assignment.State.OPEN)
+    far = Q(grade__gt=F("truth") + project.max_spread) | Q(grade__lt=F("truth") - project.max_spread)
     rows = final.values("annotator").annotate(known=Count("truth"), misaligned=Count("pk", filter=far))
     return {row["annotator"]: (row["known"], row["misaligned"]) for row in rows}
 
@@ -80,7 +80,7 @@ WHERE pair.batch_id = {batch} AND pair.state IN ('settled', 'dropped') AND pair.
         WHERE guideline.project_id = held_by.project_id AND example.moment_id = candidate.moment_id
         AND example.query_text = query.text)"""
 IS_KNOWN = """ AND pair.state = 'settled'
-    AND (SELECT count(*) = 2 AND min(given.grade) = max(given.grade) FROM judging_judgment given
+    AND (SELECT count(*) = held_by.judges AND min(given.grade) = max(given.grade) FROM judging_judgment given
         WHERE given.pair_id = pair.id)"""
 IN_BATCH = f"SELECT pair.id {UNSEEN.format(batch='%(batch)s')}"
 

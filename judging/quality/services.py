@@ -14,7 +14,6 @@ from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import Project, User
-from annotation.pools.rules import BATCH_SIZE
 from core.audit import audit_record
 from core.exceptions import NotPossible
 from core.jobs import durable, swept
@@ -26,7 +25,7 @@ from judging.quality import selectors
 from judging.quality.rules import quality as rules
 from judging.quality.rules.quality import BATCH_LEAST, gold_among, gold_due
 from judging.review.selectors import annotator_numbers
-from judging.work.rules import SLOTS, with_change
+from judging.work.rules import rules_of, with_change
 from judging.work.selectors.assignments import OpenAssignment, PairView, slots_taken
 
 GIVE_GOLD = """
@@ -52,14 +51,14 @@ def gold_for(batch: Batch, annotator: User, *, others: int, policy: Policy, seed
     return random.Random(seed).sample(known_ids, min(len(known_ids), gold_among(others, due=due)))
 
 
-def gold_batch_for(project_id: int, annotator: User, *, policy: Policy) -> tuple[Batch, list[int]] | None:
+def gold_batch_for(project: Project, annotator: User, *, policy: Policy) -> tuple[Batch, list[int]] | None:
     """A finished batch of which the annotator is due some pairs again, locked; None when nothing is due or fits."""
     if not policy.gold_percent:
         return None
-    due = _due(project_id, annotator, policy, more=0)
-    if due < BATCH_SIZE:
+    due = _due(project.pk, annotator, policy, more=0)
+    if due < project.batch_size:
         return None
-    batch_id = selectors.gold_batch(project_id=project_id, annotator_id=annotator.pk, least=BATCH_LEAST)
+    batch_id = selectors.gold_batch(project_id=project.pk, annotator_id=annotator.pk, least=BATCH_LEAST)
     if batch_id is None:
         return None
     batch = Batch.objects.select_for_update().get(pk=batch_id)
@@ -71,7 +70,8 @@ def gold_batch_for(project_id: int, annotator: User, *, policy: Policy) -> tuple
 
 def gold_slot(batch: Batch) -> int:
     """A slot of the finished batch; nobody holds one."""
-    return SLOTS[batch.pk % len(SLOTS)]
+    slots = rules_of(batch).slots
+    return slots[batch.pk % len(slots)]
 
 
 def _due(project_id: int, annotator: User, policy: Policy, *, more: int) -> int:
@@ -122,19 +122,22 @@ def quality_compute(*, project_id: int, now: datetime | None = None) -> bool:
 
 def _figures(project: Project, policy: Policy) -> dict[str, Any]:
     judgments = rules.judgments_of(selectors.final_columns(project_id=project.pk, zone=policy.time_zone))
-    numbers, gold = annotator_numbers(project), selectors.gold_counts(project.pk)
-    agreed, partners = rules.agreed_with_partner(judgments), rules.partners(judgments)
+    numbers, gold = annotator_numbers(project), selectors.gold_counts(project)
+    scale = rules_of(project)
+    agreed, partners = rules.agreed_with_partner(judgments, scale), rules.partners(judgments, scale)
     people = {}
     for annotator, partner_figures in partners.items():
         mask = judgments["annotator"] == annotator
         n_gold, misaligned = gold.get(annotator, (0, 0))
         people[str(numbers[annotator])] = {
-            **rules.annotator_figures(judgments[mask], agreed=agreed[mask], fast_s=policy.alert_fast_s, seed=SEED),
+            **rules.annotator_figures(
+                judgments[mask], scale, agreed=agreed[mask], fast_s=policy.alert_fast_s, seed=SEED
+            ),
             "partners": [{**partner, "annotator": numbers[partner["annotator"]]} for partner in partner_figures],
             "with_partners": rules.mean_with_partners(partner_figures),
             "gold": {"judgments": n_gold, "misaligned": misaligned / n_gold if n_gold else None},
         }
-    return {"project": rules.project_figures(judgments), "annotators": people}
+    return {"project": rules.project_figures(judgments, scale), "annotators": people}
 
 
 @transaction.atomic

@@ -115,7 +115,8 @@ def datasheet(settings: Facts, counts: Facts) -> str:
         team[name] = team[name] and f"<{team[name]}>"
     team["licence"] = " ".join(filter(None, (team["licence"], team["licence_url"])))
     rates = sorted({(policy["pay_rate"], policy["pay_currency"]) for policy in settings["policies"]})
-    relevance = [(grade, counts["relevance"].get(str(grade), 0)) for grade in range(4, -1, -1)]
+    grades = range(settings["consensus"]["highest_grade"], -1, -1)
+    relevance = [(grade, counts["relevance"].get(str(grade), 0)) for grade in grades]
     missing = [(STATES[state], n) for state, n in counts["missing"].items()]
     judged_under = [
         (f"version {row['guideline']}" if row["guideline"] else UNKNOWN, row["policy"] or UNKNOWN, row["judgments"])
@@ -128,6 +129,7 @@ def datasheet(settings: Facts, counts: Facts) -> str:
         "settings": settings,
         "consensus": settings["consensus"],
         "batch": settings["pooling"]["batch"],
+        "has_second_batch": settings["pooling"]["batches"] > 1,
         "is_imported": settings["corpus"]["placeholder"],  # the pairs came from a file alone, without moments
         "counts_table": _counts_table(settings, counts),
         "relevance_table": _table(("relevance", "settled pairs"), relevance),

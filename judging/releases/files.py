@@ -58,7 +58,7 @@ def write_files(release: Release, scope: Scope, folder: Path, on_step: OnStep = 
     # of the names and sums of the files of content: equal where releases hold the same
     lines = [f"{content[name]['sha256']}  {name}\n" for name in sorted(content) if name not in layout.ABOUT_THE_RELEASE]
     facts["content_sha256"] = sha256("".join(lines).encode()).hexdigest()
-    write_json(folder / layout.CROISSANT, croissant(facts, described["words"], content))
+    write_json(folder / layout.CROISSANT, croissant(facts, described, content))
     manifest = {**facts, "files": dict(sorted({**content, **_digests(folder, layout.CROISSANT)}.items()))}
     (folder / layout.MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
     entries = {**manifest["files"], **_digests(folder, layout.MANIFEST)}

@@ -14,10 +14,9 @@ from annotation.pools import rules as pool_rules
 from annotation.queries.selectors import DRAWS
 from core.models import AuditEvent
 from judging.guidelines.models import POLICY_VALUES, PUBLISHED
-from judging.models import SLOTS, WORDS, Guideline, Policy, ReleaseWords
+from judging.models import WORDS, Guideline, Policy, ReleaseWords
 from judging.releases.layout import COLUMNS, JUDGMENTS, PAIRS, QRELS, QUERIES, SETTINGS, guideline_file, write_json
 from judging.releases.selectors import Scope, versions_of
-from judging.work import rules
 
 CONTEXT = json.loads(Path(__file__).with_name("croissant_context.json").read_text(encoding="utf-8"))
 TYPES = {
@@ -44,12 +43,13 @@ RECORDS = {
 
 
 def croissant(
-    manifest: Mapping[str, Any], words: Mapping[str, str], files: Mapping[str, Mapping[str, Any]]
+    manifest: Mapping[str, Any], settings: Mapping[str, Any], files: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """The description; ``files`` has size and SHA-256 of each file by name."""
+    """Return the description; ``settings`` is what settings.json holds, ``files`` size and SHA-256 of each by name."""
+    words = settings["words"]
     about = {
         "name": words["title"] or manifest["project"],
-        "description": words["description"] or _description(manifest),
+        "description": words["description"] or _description(manifest, settings["consensus"]),
         "version": f"0.0.0+{manifest['content_sha256'][:12]}",
         "datePublished": manifest["as_of"],
         "license": words["licence_url"] or words["licence"],
@@ -67,11 +67,11 @@ def croissant(
     }
 
 
-def _description(manifest: Mapping[str, Any]) -> str:
+def _description(manifest: Mapping[str, Any], consensus: Mapping[str, Any]) -> str:
     counts = manifest["counts"]
     return (
-        f"Queries and video moments with their relevance from 0 to 4: {sum(counts['pairs'].values()):,} pairs of "
-        f"{counts['queries']:,} queries, {counts['judgments']:,} judgments."
+        f"Queries and video moments with their relevance from 0 to {consensus['highest_grade']}: "
+        f"{sum(counts['pairs'].values()):,} pairs of {counts['queries']:,} queries, {counts['judgments']:,} judgments."
     )
 
 
@@ -142,14 +142,15 @@ def settings_of(scope: Scope) -> dict[str, Any]:
         "includes_pilot": scope.includes_pilot,
         "anonymised": scope.is_anonymised,
         "consensus": {
-            "judgments_per_round": len(SLOTS),
-            "rounds": 2,
-            "largest_spread": rules.MAX_SPREAD,
-            "second_round": "of four grades one highest and one lowest are set aside",
+            "highest_grade": project.top_grade,
+            "judgments_per_round": project.judges,
+            "rounds": project.max_rounds,
+            "largest_spread": project.max_spread,
+            "second_round": f"of {2 * project.judges} grades one highest and one lowest are set aside",
             "relevance": "mean of the deciding grades, rounded up",
             "otherwise": "dropped",
         },
-        "pooling": {"batch": pool_rules.BATCH_SIZE, "batches": pool_rules.BATCHES, "depth": pool_rules.DEPTH},
+        "pooling": {"batch": project.batch_size, "batches": 1 + project.has_second_batch, "depth": pool_rules.DEPTH},
         "similarities": [
             {"number": number, "name": row.name, "model": row.model, "version": row.version}
             | {"normalisation": row.normalisation}

@@ -28,13 +28,13 @@ from accounts.access import STAFF, grant
 from accounts.models import Membership, Project
 from annotation.captions.selectors import captions_to_train_on
 from annotation.models import Candidate, Caption, Measure, Moment, PoolAnswer, Pooling, Query
-from annotation.pools.rules import BATCH_SIZE, BATCHES
 from annotation.queries.selectors import queries_to_judge, queries_to_train_on
 from core.exceptions import NotPossible
 from core.sql import sql_named, sql_rows
 from judging.exceptions import NotPossibleNow
 from judging.models import Batch, BatchReview, Pair, Release
 from judging.releases.layout import COLUMNS, DATASHEET, JUDGMENTS, RAW
+from judging.review.selectors import candidates_beyond
 
 MISSING = "The archive is not in the storage."
 ALTERED = "The archive in the storage is not the one that was released."
@@ -149,9 +149,8 @@ def finished_queries(project_id: int) -> QuerySet[Query]:
     closed = BatchReview.objects.filter(batch__query=OuterRef("pk"), decision=BatchReview.Decision.CLOSE)
     extended = BatchReview.objects.filter(batch__query=OuterRef("pk"), decision=BatchReview.Decision.EXTEND)
     second = Batch.objects.filter(query=OuterRef("pk"), number=2)
-    beyond = Candidate.objects.filter(
-        query=OuterRef("pk"), source=Candidate.Source.SIMILARITY, rank__range=(BATCH_SIZE + 1, BATCHES * BATCH_SIZE)
-    ).exclude(moment__preview_state=Moment.Preview.FAILED)  # nobody will ever see it
+    beyond = candidates_beyond().filter(query=OuterRef("pk"))
+    beyond = beyond.exclude(moment__preview_state=Moment.Preview.FAILED)  # nobody will ever see it
     judged = Query.objects.filter(project=project_id, batches__number=1, batches__state=Batch.State.DONE)
     return judged.filter(~Exists(Batch.objects.filter(query=OuterRef("pk"), state=Batch.State.OPEN))).filter(
         Q(is_placeholder=True)

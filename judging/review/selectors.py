@@ -7,18 +7,18 @@ from datetime import timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 from django.utils.timesince import timesince
 
 from accounts.models import Project, User
 from annotation.models import Candidate, Moment, Query
-from annotation.pools.rules import BATCH_SIZE
 from annotation.queries.selectors import queries_to_judge
 from core.models import AuditEvent, Job
 from core.sql import sql_rows
 from judging.models import Assignment, Batch, BatchReview, Flag, Judgment, Pair, Policy
-from judging.pay.rules import TVR_RANKING, Forecast, Part
+from judging.pay.rules import Forecast, Part
+from judging.pay.selectors import expected_of
 from judging.people.selectors import actor_names
 from judging.review.rules import Suggestion, suggest
 
@@ -140,15 +140,17 @@ def outlooks(batches: Sequence[Batch], *, from_mean: float) -> dict[int, Outlook
     }
 
 
+def candidates_beyond() -> QuerySet[Candidate]:
+    """Candidates for the second batches of queries, where the rules of their project have such."""
+    size = F("query__project__batch_size")
+    ranks = Q(rank__gt=size, rank__lte=2 * size, query__project__has_second_batch=True)
+    return Candidate.objects.filter(ranks, source=Candidate.Source.SIMILARITY)
+
+
 def second_batch_sizes(batch_ids: Iterable[int]) -> dict[int, int]:
     """How many pairs the query's second batch would hold, by first batch."""
     sizes = dict.fromkeys(batch_ids, 0)
-    beyond = Candidate.objects.filter(
-        query__batches__in=sizes,
-        source=Candidate.Source.SIMILARITY,
-        rank__range=(BATCH_SIZE + 1, 2 * BATCH_SIZE),
-        moment__preview_state=Moment.Preview.READY,
-    )
+    beyond = candidates_beyond().filter(query__batches__in=sizes, moment__preview_state=Moment.Preview.READY)
     rows = beyond.order_by().values_list("query__batches").annotate(n=Count("pk"))
     return {**sizes, **{batch_id: n for batch_id, n in rows if batch_id in sizes}}
 
@@ -186,13 +188,14 @@ def accept_preview(project: Project, policy: Policy, *, which: str, distance: fl
 def work_of(project: Project, pairs: int) -> Part:
     """The judgments that so many more pairs take, by what this project's took lately."""
     [(seconds, escalated)] = sql_rows(LATELY, {"project": project.pk, "latest": LATEST})
+    assumptions = expected_of(project)
     recent = replace(
-        TVR_RANKING,
+        assumptions,
         queries=1,
         second=0,
         pairs=pairs,
-        seconds=TVR_RANKING.seconds if seconds is None else seconds,
-        escalated=TVR_RANKING.escalated if escalated is None else escalated,
+        seconds=assumptions.seconds if seconds is None else seconds,
+        escalated=assumptions.escalated if escalated is None else escalated,
     )
     return Forecast(recent).judging
 

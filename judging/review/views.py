@@ -20,7 +20,7 @@ from judging.exceptions import JudgingError
 from judging.guidelines.selectors import policy_in_force
 from judging.models import Batch, BatchReview, Pair
 from judging.people.selectors import shortage_of
-from judging.projects.charts import bars_of, grid
+from judging.projects.charts import bars_of
 from judging.review import selectors, services
 from judging.review.rules import TAIL
 from judging.review.selectors import accept_preview, last_reviews, queue_behind, rows_of
@@ -54,9 +54,9 @@ class AcceptForm(SubmitForm):
     )
     distance = forms.FloatField(
         min_value=0,
-        max_value=4,
+        max_value=9,
         required=False,
-        error_messages=dict.fromkeys(("invalid", "min_value", "max_value"), "The distance is a number from 0 to 4."),
+        error_messages=dict.fromkeys(("invalid", "min_value", "max_value"), "The distance is a number from 0 to 9."),
     )
 
 
@@ -86,7 +86,8 @@ def cases_of(project: Project, queue: Sequence[Batch]) -> list[dict[str, Any]]:
     for batch in queue:
         pairs = [row["pair"] for row in rows[batch.pk]]
         states = Counter(pair.state for pair in pairs)
-        case = {"batch": batch, "rows": rows[batch.pk], "outlook": outlooks[batch.pk], "bars": bars_of(pairs)}
+        case = {"batch": batch, "rows": rows[batch.pk], "outlook": outlooks[batch.pk]}
+        case |= bars_of(pairs, batch.top_grade)
         case["lines"] = [_line(row, nowhere) for row in rows[batch.pk]]  # a template would word them ten times slower
         case["states"] = [(state, states[state]) for state in STATES if states[state]]
         cases.append(case)
@@ -127,7 +128,7 @@ def _render(request: MemberRequest, template: str, context: dict[str, Any], *, s
 
 def shared(request: HttpRequest) -> dict[str, Any]:
     """Return the context shared by these pages."""
-    return {"tail": TAIL, "grid": grid()}
+    return {"tail": TAIL}
 
 
 @row_page(BATCHES, LEAD, back="judging:batch")

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from annotation.pools.rules import BATCH_SIZE
-from judging.quality.rules.agreement import LEVELS
 
-HIGHLY = 3  # relevance from which a moment is counted apart, as in the paper
+HIGHLY = 0.75  # of the scale: relevance from which a moment is counted apart, 3 of 4 in the paper
 Z95 = 1.96
 
 
@@ -60,7 +59,8 @@ class Found:
 
     @property
     def highly(self) -> int:
-        return sum(self.counts[HIGHLY:])
+        least = math.ceil(HIGHLY * (len(self.counts) - 1))
+        return sum(self.counts[least:])
 
 
 class Estimate(NamedTuple):
@@ -108,7 +108,7 @@ def bands_of(top: int) -> list[Band]:
     return [*(Band(first, min(first + BATCH_SIZE - 1, top)) for first in firsts), Band(None, None)]
 
 
-def coverage_of(judged: Iterable[Judged], *, top: int, drawn_from: Mapping[int, int]) -> Coverage:
+def coverage_of(judged: Iterable[Judged], *, top: int, drawn_from: Mapping[int, int], n_grades: int) -> Coverage:
     """Put a study's moments together.
 
     Args:
@@ -119,8 +119,8 @@ def coverage_of(judged: Iterable[Judged], *, top: int, drawn_from: Mapping[int, 
     for row in judged:
         rows.setdefault(row.query, []).append(row)
     bands = bands_of(top)
-    by_query = {query: [_found(band, moments) for band in bands] for query, moments in rows.items()}
-    total = [_found(band, [row for moments in rows.values() for row in moments]) for band in bands]
+    by_query = {query: [_found(band, moments, n_grades) for band in bands] for query, moments in rows.items()}
+    total = [_found(band, [row for moments in rows.values() for row in moments], n_grades) for band in bands]
     others = total[-1]
     rest = None if others.open else estimated(others.relevant, others.settled, of=sum(drawn_from.values()))
     beyond = [_beyond(band.last, total, rest) for band in bands if band.last is not None]
@@ -146,11 +146,11 @@ def wilson(hits: int, n: int) -> tuple[float, float]:
     return max(0.0, middle - half) if hits else 0.0, min(1.0, middle + half) if hits < n else 1.0
 
 
-def _found(band: Band, rows: Sequence[Judged]) -> Found:
+def _found(band: Band, rows: Sequence[Judged], n_grades: int) -> Found:
     inside = [row for row in rows if band.holds(row.rank)]
     settled = [row.relevance for row in inside if row.relevance is not None]
     waiting = sum(row.is_open for row in inside)
-    counts = tuple(settled.count(level) for level in range(LEVELS))
+    counts = tuple(settled.count(level) for level in range(n_grades))
     return Found(band, counts, waiting, len(inside) - len(settled) - waiting)
 
 

@@ -42,7 +42,8 @@ def queries_planned(pooling: Pooling) -> QuerySet[Query]:
 def coverage_found(pooling: Pooling) -> Coverage:
     """The study as the rows say now."""
     judged = [Judged(*row) for row in sql_rows(JUDGED, {"pooling": pooling.pk, "random": RANDOM})]
-    return coverage_of(judged, top=pooling.depth, drawn_from=moments_drawn_from(pooling))
+    n_grades = pooling.project.top_grade + 1
+    return coverage_of(judged, top=pooling.depth, drawn_from=moments_drawn_from(pooling), n_grades=n_grades)
 
 
 def plan_shortfall(pooling: Pooling) -> str:

@@ -8,15 +8,16 @@ from django import forms
 
 from core.forms import UNREADABLE_KEY, SharedFields, SubmitForm
 from judging.models import Flag
-from judging.work.rules import GRADES
 
 MEASURED = re.compile(r"[0-9]{1,9}")
-GRADE_ERRORS = {"required": "Choose a grade from 0 to 4.", "invalid_choice": "A grade is a whole number from 0 to 4."}
+GRADE_ERRORS = {"required": "Choose a grade.", "invalid_choice": "A grade is a whole number of the scale."}
+DIGITS = range(10)
 
 
 def grade_field(**more: Any) -> forms.TypedChoiceField:
+    """Return a field for a key's digit; whether the project has the grade, its service says."""
     return forms.TypedChoiceField(
-        choices=[(grade, grade) for grade in GRADES], coerce=int, error_messages=GRADE_ERRORS, **more
+        choices=[(digit, digit) for digit in DIGITS], coerce=int, error_messages=GRADE_ERRORS, **more
     )
 
 

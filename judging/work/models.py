@@ -8,15 +8,15 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
 
-from accounts.models import Project
+from accounts.models import JudgingRules, Project
 from annotation.models import Candidate, Moment, Pooling, Query
 from core import clock
 from judging.guidelines.models import Guideline, Policy
-from judging.work.rules import SLOTS
 
 
-class Batch(models.Model):
-    """Ranks 1 to 20 (number 1) or 21 to 40 (number 2) by similarity; from number 3 on, moments pooled from runs."""
+class Batch(JudgingRules):
+    """The best candidates of a query by similarity (number 1), those behind them (number 2), and from number 3 on,
+    moments pooled from runs; with the rules of its project."""
 
     class State(models.TextChoices):
         OPEN = "open"
@@ -34,7 +34,7 @@ class Batch(models.Model):
     is_pilot = models.BooleanField(
         default=False, help_text="As the query's set: neither released nor paid unless chosen."
     )
-    free_slots = models.PositiveSmallIntegerField(default=2, help_text="Free slots of the round.")
+    free_slots = models.PositiveSmallIntegerField(help_text="Free slots of the round.")
     begun = models.BooleanField(default=False, help_text="Somebody was assigned to the round.")
     awaits_review = models.BooleanField(
         default=False, db_default=False, help_text="A first batch that is done and undecided; set by triggers."
@@ -45,13 +45,16 @@ class Batch(models.Model):
     class Meta:
         verbose_name_plural = "batches"
         constraints = [
+            *JudgingRules.Meta.constraints,
             models.UniqueConstraint(fields=["query", "number"], name="batch_number_once_per_query"),
             models.CheckConstraint(
                 condition=Q(number__in=[1, 2], pooling__isnull=True) | Q(number__gte=3, pooling__isnull=False),
                 name="batch_pooled_from_number_3",
             ),
-            models.CheckConstraint(condition=Q(round__in=[1, 2]), name="batch_round_is_1_or_2"),
-            models.CheckConstraint(condition=Q(free_slots__range=(0, 2)), name="batch_has_two_slots_a_round"),
+            models.CheckConstraint(
+                condition=Q(round__gte=1, round__lte=F("max_rounds")), name="batch_round_is_allowed"
+            ),
+            models.CheckConstraint(condition=Q(free_slots__lte=F("judges")), name="batch_has_a_slot_for_each_judge"),
             models.CheckConstraint(
                 condition=Q(state="open", done_at__isnull=True) | Q(state="done", done_at__isnull=False),
                 name="batch_done_has_its_time",
@@ -119,7 +122,7 @@ class Pair(models.Model):
     class Meta:
         constraints = [
             models.CheckConstraint(
-                condition=Q(state="settled", relevance__isnull=False, relevance__range=(0, 4))
+                condition=Q(state="settled", relevance__isnull=False, relevance__range=(0, 9))
                 | (~Q(state="settled") & Q(relevance__isnull=True)),
                 name="pair_settled_has_its_relevance",
             ),
@@ -231,7 +234,7 @@ class Assignment(models.Model):
             models.UniqueConstraint(
                 fields=["project", "annotator"], condition=Q(state="open"), name="assignment_one_open_per_annotator"
             ),
-            models.CheckConstraint(condition=Q(slot__in=SLOTS), name="assignment_slot_is_1_or_2"),
+            models.CheckConstraint(condition=Q(slot__range=(1, 3)), name="assignment_slot_is_1_to_3"),
             models.CheckConstraint(condition=Q(round__in=[1, 2]), name="assignment_round_is_1_or_2"),
             models.CheckConstraint(condition=Q(pair_ids__len__gt=0), name="assignment_asks_for_something"),
             models.CheckConstraint(condition=Q(pair_ids__contains=F("gold_ids")), name="assignment_gold_is_asked_for"),
@@ -291,9 +294,9 @@ class Judgment(models.Model):
                 name="judgment_once_per_pair_and_annotator",
                 violation_error_message="You have already judged this pair.",
             ),
-            models.UniqueConstraint(fields=["pair", "round", "slot"], name="judgment_two_per_pair_and_round"),
-            models.CheckConstraint(condition=Q(grade__range=(0, 4)), name="judgment_grade_from_0_to_4"),
-            models.CheckConstraint(condition=Q(slot__in=SLOTS), name="judgment_slot_is_1_or_2"),
+            models.UniqueConstraint(fields=["pair", "round", "slot"], name="judgment_once_per_pair_round_and_slot"),
+            models.CheckConstraint(condition=Q(grade__range=(0, 9)), name="judgment_grade_from_0_to_9"),
+            models.CheckConstraint(condition=Q(slot__range=(1, 3)), name="judgment_slot_is_1_to_3"),
             models.CheckConstraint(condition=Q(round__in=[1, 2]), name="judgment_round_is_1_or_2"),
             models.CheckConstraint(
                 condition=Q(source="imported", assignment__isnull=True)
@@ -309,8 +312,8 @@ class Judgment(models.Model):
                 name="judgment_origin_of_the_imported",
             ),
             models.CheckConstraint(
-                condition=Q(previous_grade__isnull=True) | Q(previous_grade__range=(0, 4)),
-                name="judgment_previous_grade_from_0_to_4",
+                condition=Q(previous_grade__isnull=True) | Q(previous_grade__range=(0, 9)),
+                name="judgment_previous_grade_from_0_to_9",
             ),
         ]
         indexes = [models.Index(fields=["annotator", "created_at"], name="judgment_by_annotator_and_day")]
@@ -329,7 +332,7 @@ class JudgmentChange(models.Model):
         ordering = ["id"]
         constraints = [
             models.CheckConstraint(
-                condition=Q(from_grade__range=(0, 4), to_grade__range=(0, 4)) & ~Q(from_grade=F("to_grade")),
+                condition=Q(from_grade__range=(0, 9), to_grade__range=(0, 9)) & ~Q(from_grade=F("to_grade")),
                 name="judgment_change_is_one",
             )
         ]

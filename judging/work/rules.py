@@ -5,11 +5,61 @@ import random
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 from uuid import UUID, uuid5
 
-MAX_SPREAD = 1  # largest gap between two grades that still counts as consensus
-GRADES = range(5)
+SHADES = range(5)
+
+
+class Rules(NamedTuple):
+    """How a project settles its pairs; fixed by its first judgment.
+
+    Every judge gives a grade from 0 to ``top_grade``. A round asks ``judges`` people; where their grades lie further
+    apart than ``max_spread`` and ``max_rounds`` is 2, it asks as many others.
+    """
+
+    top_grade: int  # 1 to 9
+    judges: int  # 2 or 3
+    max_spread: int  # 0 to top_grade - 1
+    max_rounds: int  # 1 or 2
+
+    @property
+    def grades(self) -> range:
+        return range(self.top_grade + 1)
+
+    @property
+    def slots(self) -> range:
+        """The slots of a round, from 1."""
+        return range(1, self.judges + 1)
+
+    def shade(self, grade: int) -> int:
+        """Return which of the five colours, worst to best, shows the grade."""
+        return round(grade * SHADES[-1] / self.top_grade)
+
+
+TVR_RANKING = Rules(top_grade=4, judges=2, max_spread=1, max_rounds=2)
+
+
+RULE_FIELDS = (*Rules._fields, "batch_size", "has_second_batch")  # of a project, fixed by its first judgment
+TWENTY_AND_TWENTY = {"batch_size": 20, "has_second_batch": True}
+PRESETS: dict[str, tuple[str, dict[str, int]]] = {  # what a new project can begin with: words, values of RULE_FIELDS
+    "tvr-ranking": ("TVR-Ranking: grades 0 to 4, two judges a round", TVR_RANKING._asdict() | TWENTY_AND_TWENTY),
+    "three-grades": ("Grades 0 to 2, two judges a round", Rules(2, 2, 0, 2)._asdict() | TWENTY_AND_TWENTY),
+    "yes-or-no": ("Yes or no, three judges a round", Rules(1, 3, 0, 2)._asdict() | TWENTY_AND_TWENTY),
+}
+
+
+class HasRules(Protocol):
+    """A project, or a batch with the rules of its project."""
+
+    top_grade: int
+    judges: int
+    max_spread: int
+    max_rounds: int
+
+
+def rules_of(row: HasRules) -> Rules:
+    return Rules(row.top_grade, row.judges, row.max_spread, row.max_rounds)
 
 
 class State(StrEnum):
@@ -24,33 +74,35 @@ class Outcome(NamedTuple):
     relevance: int | None = None
 
 
-def settle(grades: Sequence[int]) -> Outcome:
+def settle(grades: Sequence[int], rules: Rules) -> Outcome:
     """Say what becomes of a pair that holds ``grades``, in any order.
 
-    Two grades settle a pair when they differ by at most one. Otherwise two more are asked for;
-    of the four, one highest and one lowest are set aside and the remaining two decide.
+    All grades of the first round decide when they lie within ``max_spread`` of each other. Otherwise a second round is
+    asked for; of the grades of both, one highest and one lowest are set aside and the others decide, if they lie so
+    near. Without agreement after the last round the pair is dropped.
 
     Returns:
-        ``Outcome(state, relevance)``; relevance is the mean of the deciding grades rounded up, 0 to 4,
-        and None unless the state is SETTLED.
+        ``Outcome(state, relevance)``; relevance is the mean of the deciding grades rounded up, and None unless the
+        state is SETTLED.
 
     Raises:
-        ValueError: a grade is outside 0..4, or there are more than four.
+        ValueError: a grade is not of the scale, or there are more than the rounds ask for.
 
-    Source: TVR-Ranking, section 3.2 (arXiv:2407.06597).
+    Source: TVR-Ranking, section 3.2 (arXiv:2407.06597), for its rules; the others follow the same thought.
     """
-    if len(grades) > 4 or any(grade not in GRADES for grade in grades):
-        raise ValueError(f"expected at most four grades from 0 to 4, got {list(grades)}")
-    if len(grades) not in (2, 4):
+    most = rules.judges * rules.max_rounds
+    if len(grades) > most or any(grade not in rules.grades for grade in grades):
+        raise ValueError(f"expected at most {most} grades from 0 to {rules.top_grade}, got {list(grades)}")
+    round_number, n_missing = divmod(len(grades), rules.judges)
+    if n_missing or not grades:
         return Outcome(State.WAITING)
-    low, high = sorted(grades)[len(grades) // 2 - 1 : len(grades) // 2 + 1]  # the middle two
-    if high - low <= MAX_SPREAD:
-        return Outcome(State.SETTLED, relevance=math.ceil((low + high) / 2))
-    return Outcome(State.ESCALATED if len(grades) == 2 else State.DROPPED)
+    deciding = sorted(grades)[1:-1] if round_number == 2 else grades
+    if max(deciding) - min(deciding) <= rules.max_spread:
+        return Outcome(State.SETTLED, relevance=math.ceil(sum(deciding) / len(deciding)))
+    return Outcome(State.ESCALATED if round_number < rules.max_rounds else State.DROPPED)
 
 
 Item = TypeVar("Item")
-SLOTS = (1, 2)  # a round asks two annotators
 LEAVING = timedelta(seconds=90)  # how long an assignment waits for somebody who closed the page
 
 
@@ -63,28 +115,33 @@ class RequestedPair(NamedTuple):
     final_flags: int = 0  # of assignments that have ended
 
 
-def free_slots(pairs: Sequence[RequestedPair], *, taken_slots: Collection[int]) -> dict[int, list[int]]:
-    """Slots that nobody holds and that lack a grade, each with the pairs it lacks, in the order given."""
-    pairs_by_slot = {slot: [pair.pair_id for pair in pairs if slot not in pair.graded_slots] for slot in SLOTS}
+def free_slots(
+    pairs: Sequence[RequestedPair], *, taken_slots: Collection[int], slots: Iterable[int]
+) -> dict[int, list[int]]:
+    """Those of a round's slots that nobody holds and that lack a grade, each with the pairs it lacks, in the order
+    given."""
+    pairs_by_slot = {slot: [pair.pair_id for pair in pairs if slot not in pair.graded_slots] for slot in slots}
     return {slot: lacking for slot, lacking in pairs_by_slot.items() if lacking and slot not in taken_slots}
 
 
-def slot_for(pairs: Sequence[RequestedPair], *, taken_slots: Collection[int]) -> tuple[int, list[int]] | None:
+def slot_for(
+    pairs: Sequence[RequestedPair], *, taken_slots: Collection[int], slots: Iterable[int]
+) -> tuple[int, list[int]] | None:
     """The free slot that offers the person most, with what it lacks and they do not know; None when that is nothing. A
     pair they know stays with the slot, for whoever takes it next. The fullest slot first: one that is given back again
     and again would otherwise keep the other from being taken."""
     known_ids = {pair.pair_id for pair in pairs if pair.known}
     offers = [
         (slot, [pair_id for pair_id in missing_ids if pair_id not in known_ids])
-        for slot, missing_ids in free_slots(pairs, taken_slots=taken_slots).items()
+        for slot, missing_ids in free_slots(pairs, taken_slots=taken_slots, slots=slots).items()
     ]
     best = max(offers, key=lambda offer: len(offer[1]), default=(0, []))
     return best if best[1] else None
 
 
-def to_be_decided(pairs: Sequence[RequestedPair], *, taken_slots: Collection[int]) -> bool:
-    """Whether a round that nobody sits at has a pair with both its grades, or asks for nothing any more."""
-    return not taken_slots and (not pairs or any(set(SLOTS) <= set(pair.graded_slots) for pair in pairs))
+def to_be_decided(pairs: Sequence[RequestedPair], *, taken_slots: Collection[int], slots: Iterable[int]) -> bool:
+    """Whether a round that nobody sits at has a pair with all its grades, or asks for nothing any more."""
+    return not taken_slots and (not pairs or any(set(slots) <= set(pair.graded_slots) for pair in pairs))
 
 
 def shuffled(pairs: Iterable[Item], *, seed: int) -> list[Item]:

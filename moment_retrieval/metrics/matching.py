@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from moment_retrieval.metrics.iou import ious
-from moment_retrieval.records import MAX_RELEVANCE
 from moment_retrieval.tables import Floats, Ints, JudgedTable, MomentTable, RunTable, Spans, recoded
 
 MAX_CELLS = 8_000_000  # queries x ranks x judged moments looked at together: what bounds the memory
@@ -95,7 +94,8 @@ def relevance_levels(relevance: Floats) -> tuple[Floats, Ints]:
     """The different values of relevance, highest first, and the number of each row's value among them."""
     whole = relevance.astype(np.int64)
     if (whole == relevance).all():
-        return np.arange(MAX_RELEVANCE, -1.0, -1.0), MAX_RELEVANCE - whole
+        top = int(whole.max(initial=0))
+        return np.arange(top, -1.0, -1.0), top - whole
     levels, level = np.unique(-relevance, return_inverse=True)
     return -levels, level
 

@@ -90,7 +90,7 @@ def ndcg_iou(
 
     Args:
         run: retrieved spans, best first; times in seconds.
-        judged: rows with relevance 0 to 4; rows of relevance 0 are claimed too. Rows may share a span.
+        judged: rows with relevance 0 to 9; rows of relevance 0 are claimed too. Rows may share a span.
         k: cutoff, 1 or more.
         mu: IoU threshold, in (0, 1].
         convention: PAPER asks IoU >= mu (within IOU_TOLERANCE), RELEASED IoU > mu.

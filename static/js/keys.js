@@ -18,7 +18,7 @@
     Enter: () => press("[data-next]"),
     Escape: () => closeParts(),
   };
-  for (const grade of "01234") acts[grade] = () => press(`button[name="grade"][value="${grade}"]:enabled`);
+  for (const grade of "0123456789") acts[grade] = () => press(`button[name="grade"][value="${grade}"]:enabled`);
 
   function openPart(name) {
     const part = find(`details.${name}`);

@@ -6,12 +6,13 @@ from uuid import UUID
 
 import pytest
 from django.db import transaction
+from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant
 
 from accounts.models import User
 from judging.exceptions import LeaseLost, PairWithdrawn
 from judging.models import Assignment, Batch, Flag, Judgment, JudgmentChange, Pair
-from judging.work.rules import slot_for
+from judging.work.rules import TVR_RANKING, Rules, rules_of, slot_for
 from judging.work.selectors.assignments import (
     OpenAssignment,
     PairView,
@@ -32,6 +33,8 @@ PEOPLE, BATCHES, PAIRS = 5, 2, 3
 OPEN = Assignment.State.OPEN
 WITHDRAWN = Pair.State.WITHDRAWN
 LEASE = timedelta(minutes=20)
+YES_OR_NO = Rules(top_grade=1, judges=3, max_spread=0, max_rounds=1)
+RULES = (TVR_RANKING, YES_OR_NO, Rules(top_grade=2, judges=3, max_spread=1, max_rounds=2))
 MOMENT = timedelta(seconds=1)
 
 
@@ -68,9 +71,9 @@ class Game(RuleBasedStateMachine):
             transaction.set_rollback(True)
             self.undo.__exit__(None, None, None)
 
-    @initialize()
-    def project_of_few_batches(self) -> None:
-        self.project = ProjectFactory()
+    @initialize(rules=st.sampled_from(RULES))
+    def project_of_few_batches(self, rules: Rules) -> None:
+        self.project = ProjectFactory(**rules._asdict())
         self.people = [annotator(self.project) for _ in range(PEOPLE)]
         self.newcomer = annotator(self.project)
         self.batches = [BatchFactory(query=QueryFactory(project=self.project), pairs=PAIRS) for _ in range(BATCHES)]
@@ -124,7 +127,9 @@ class Game(RuleBasedStateMachine):
     def newcomers_bring_everything_to_its_end(self) -> None:
         Batch.objects.filter(project=self.project).update(is_paused=False)
         self.now += 2 * LEASE
-        for _ in range(4 * BATCHES * PAIRS):  # a newcomer ends a slot; every pair may need one of its own
+        for _ in range(
+            self.project.judges * self.project.max_rounds * BATCHES * PAIRS
+        ):  # a newcomer ends a slot; every pair may need one of its own
             batches_sweep()
             if not self.open_batches():
                 break
@@ -149,9 +154,13 @@ class Game(RuleBasedStateMachine):
     def taken_by(self, person: int) -> Assignment | None:
         return assignment_take(project=self.project, annotator=self.people[person], now=self.now)
 
+    def grade_of(self, value: int) -> int:
+        """The grade of the project's scale for a value of 0 to 4."""
+        return min(value, self.project.top_grade)
+
     def submit(self, person: int, pair: Pair, grade: int, key: UUID | None) -> Answer:
         return judgment_submit(
-            annotator=self.people[person], pair_uuid=pair.uuid, grade=grade, key=key, now=self.tick()
+            annotator=self.people[person], pair_uuid=pair.uuid, grade=self.grade_of(grade), key=key, now=self.tick()
         )
 
     def record_grade(self, person: int, pair: Pair, key: UUID, grade: int, answer: Answer) -> None:
@@ -167,7 +176,7 @@ class Game(RuleBasedStateMachine):
             if index == flagged:
                 flag_set(annotator=self.people[person], pair_uuid=pair.uuid, reason="broken", now=self.tick())
             else:
-                key, value = self.key_of(person, pair), values[index % 2]
+                key, value = self.key_of(person, pair), self.grade_of(values[index % 2])
                 self.record_grade(person, pair, key, value, self.submit(person, pair, value, key))
 
     def refused(self, assignment: Assignment, pair: Pair, submit: Any) -> bool:
@@ -217,7 +226,7 @@ class Game(RuleBasedStateMachine):
     def could_take(self, person: User, batch: Batch) -> bool:
         """Whether a slot of the batch fits this person, looked at without what the batch says of its slots."""
         pairs = pairs_requested(batch_id=batch.pk, annotator_id=person.pk)
-        return slot_for(pairs, taken_slots=slots_taken(batch.pk)) is not None
+        return slot_for(pairs, taken_slots=slots_taken(batch.pk), slots=rules_of(batch).slots) is not None
 
     def open_batches(self) -> list[Batch]:
         """Those that are handed out."""

@@ -26,6 +26,7 @@ class Rows:
 
     def __init__(self, project_id: int) -> None:
         self.project = Project.objects.get(pk=project_id)
+        self.rules = rules.rules_of(self.project)
         self.batches = list(Batch.objects.filter(project=project_id).order_by("pk"))
         self.pairs = list(Pair.objects.filter(batch__project=project_id).order_by("pk"))
         self.assignments = list(Assignment.objects.filter(project=project_id).order_by("pk"))
@@ -38,7 +39,7 @@ class Rows:
             self.changes.setdefault(change.judgment_id, []).append(change)
 
     def check(self) -> None:
-        self.two_grades_at_most_per_pair_and_round_and_four_in_all()
+        self.a_grade_at_most_per_judge_round_and_pair()
         self.nobody_grades_a_pair_twice()
         self.one_holder_per_slot_and_one_open_assignment_per_person()
         for judgment in self.judgments:
@@ -50,7 +51,7 @@ class Rows:
             self.it_was_given_by_the_assigned_annotator(flag)
         for pair in self.pairs:
             self.the_pair_is_what_the_rule_says_of_its_final_grades(pair)
-            self.round_2_is_for_pairs_that_two_disagreed_on(pair)
+            self.round_2_is_for_pairs_that_round_1_disagreed_on(pair)
             self.withdrawn_pairs_have_two_final_flags_and_no_others(pair)
         for batch in self.batches:
             self.a_batch_is_done_when_nothing_is_left(batch)
@@ -64,9 +65,9 @@ class Rows:
         for flag in self.flags:
             self.it_was_given_while_its_assignment_was_open(flag)
 
-    def two_grades_at_most_per_pair_and_round_and_four_in_all(self) -> None:
-        assert most((j.pair_id, j.round) for j in self.judgments) <= 2
-        assert most(j.pair_id for j in self.judgments) <= 4
+    def a_grade_at_most_per_judge_round_and_pair(self) -> None:
+        assert most((j.pair_id, j.round) for j in self.judgments) <= self.rules.judges
+        assert most(j.pair_id for j in self.judgments) <= self.rules.judges * self.rules.max_rounds
 
     def nobody_grades_a_pair_twice(self) -> None:
         assert most((j.pair_id, j.annotator_id) for j in self.judgments) <= 1
@@ -124,18 +125,18 @@ class Rows:
             assert flag.withdrawn_at is None or flag.withdrawn_at <= flag.assignment.ended_at
 
     def the_pair_is_what_the_rule_says_of_its_final_grades(self, pair: Pair) -> None:
-        outcome = rules.settle(self.final_grades_of(pair))
+        outcome = rules.settle(self.final_grades_of(pair), self.rules)
         if pair.state == Pair.State.SETTLED:
             assert outcome == (rules.State.SETTLED, pair.relevance)
         elif pair.state == Pair.State.DROPPED:
             assert outcome.state == rules.State.DROPPED
         elif pair.state == Pair.State.ESCALATED:
-            assert rules.settle(self.grades_of(pair, 1)).state == rules.State.ESCALATED
+            assert rules.settle(self.grades_of(pair, 1), self.rules).state == rules.State.ESCALATED
 
-    def round_2_is_for_pairs_that_two_disagreed_on(self, pair: Pair) -> None:
+    def round_2_is_for_pairs_that_round_1_disagreed_on(self, pair: Pair) -> None:
         if self.grades_of(pair, 2):
             assert pair.state != Pair.State.OPEN
-            assert rules.settle(self.grades_of(pair, 1)).state == rules.State.ESCALATED
+            assert rules.settle(self.grades_of(pair, 1), self.rules).state == rules.State.ESCALATED
 
     def withdrawn_pairs_have_two_final_flags_and_no_others(self, pair: Pair) -> None:
         flagged_by = [f.annotator_id for f in self.flags if f.pair_id == pair.pk and f.withdrawn_at is None]
@@ -176,7 +177,7 @@ class Rows:
         open_slots = {a.slot for a in here if a.state == OPEN}
         pair_ids = {p.pk for p in self.pairs if p.batch_id == batch.pk and p.state == STATE_BY_ROUND[batch.round]}
         pair_slots = {(j.pair_id, j.slot) for j in self.judgments if j.round == batch.round}
-        return {slot for slot in (1, 2) if any((pk, slot) not in pair_slots for pk in pair_ids)} - open_slots
+        return {slot for slot in self.rules.slots if any((pk, slot) not in pair_slots for pk in pair_ids)} - open_slots
 
     def grades_of(self, pair: Pair, number: int) -> list[int]:
         return [j.grade for j in self.judgments if j.pair_id == pair.pk and j.round == number]

@@ -85,8 +85,8 @@ def test_equal_overlaps_empty_runs_and_odd_values() -> None:
         evaluate({}, {})
     with pytest.raises(InvalidRecord, match="times must be finite"):
         Span("a", 0, math.nan)
-    for grade in (5, math.nan):
-        with pytest.raises(InvalidRecord, match="relevance must be from 0 to 4"):
+    for grade in (9.5, math.nan):
+        with pytest.raises(InvalidRecord, match="relevance must be from 0 to 9"):
             JudgedMoment("a", 0, 1, grade)
 
 

@@ -70,7 +70,7 @@ def test_arrays_that_are_no_moments_are_refused(changed: dict[str, Any], message
     [
         (RunTable, [1.0, 2.0], r"query 1: expected video, start, end, weight, got the shape \(1, 2\)"),
         (RunTable, [np.nan, 1.0, 2.0], "videos must be whole numbers"),
-        (JudgedTable, [1, 1.0, 2.0, 5.0], "query 1: moment 1: relevance must be from 0 to 4, got 5.0"),
+        (JudgedTable, [1, 1.0, 2.0, 10.0], "query 1: moment 1: relevance must be from 0 to 9, got 10.0"),
     ],
 )
 def test_rows_that_are_no_moments_are_refused(table: Any, row: list[float], message: str) -> None:

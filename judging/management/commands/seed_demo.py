@@ -9,7 +9,7 @@ from django.core.management.base import CommandParser
 from accounts.commands import MomentJudgeCommand
 from accounts.models import Project
 from core.models import Job
-from judging.demo.services import demo_seed
+from judging.demo.services import demo_project, demo_seed
 from judging.review.selectors import job_running
 
 POLL_S = 1.0
@@ -26,7 +26,7 @@ class Command(MomentJudgeCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         new_project = demo_seed(videos=options["videos"], seed=options["seed"])
-        project = Project.objects.filter(demo_videos__isnull=False).first()
+        project = demo_project()
         if project is None:
             self.stdout.write("The database holds a project already; the demo was not seeded.")
         elif new_project is None and not job_running(project):

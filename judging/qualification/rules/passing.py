@@ -6,6 +6,8 @@ grades at random, one who gives the same grade always, one who tells only 0 from
 high always. Where such a person can go about it in several ways the way that passes most often counts. A fifth one
 ought to pass: true grades with the noise of the paper's annotators.
 
+Notation: G grades of the project's scale, from 0 on.
+
 Attempts are of different pairs and independent of each other, so ``within`` is one minus the chance to fail all.
 """
 
@@ -13,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import erf, sqrt
 from typing import Any, NamedTuple
 
@@ -22,7 +24,7 @@ from numpy.typing import NDArray
 
 from judging.qualification.rules.truth import levels_distinguished, rounded_up
 from judging.quality.rules.agreement import Weights, kappa_values, percentiles, resampled
-from judging.work.rules import GRADES
+from judging.work.rules import TVR_RANKING
 
 ROUNDING = 1e-9  # a value of exactly the threshold passes, whichever way its division was rounded
 ANY_LOW, ANY_BIAS, ANY_LEVELS = -1.0, 4.0, 1  # what asks for nothing
@@ -146,15 +148,16 @@ def no_kappa(report: Mapping[str, Any]) -> str:
     return "Kappa cannot be computed: all grades are the same."
 
 
-LEVELS = len(GRADES)
 SAMPLES = 8000  # people of each way; a chance of 1 % is known to 0.11 points
+TWO_GRADES = 2
 LOW_SAMPLES, RESAMPLES = 400, 200  # people, and resamples of each, whose interval is computed where the rule asks
 MOST = 0.01  # of the chance to pass for who ought to fail
 # Relevance 0 to 4 among the settled pairs that TVR-Ranking published (data/tvr_ranking/raw_annotation.csv).
 PUBLISHED = (5929, 19245, 30056, 24439, 14773)
-NOISE = 1.12  # standard deviation in grades: on PUBLISHED 11.9 % of grades are misaligned and linear kappa is 0.49
-Chances = NDArray[np.float64]  # [5, 5], of grade i for a true level j; columns add up to 1
-Tables = NDArray[np.int64]  # [S, 5, 5], how often grade i was given to true level j
+# Standard deviation in grades of 0 to 4: on PUBLISHED 11.9 % of grades are misaligned and linear kappa is 0.49.
+NOISE = 1.12
+Chances = NDArray[np.float64]  # [G, G], of grade i for a true level j; columns add up to 1
+Tables = NDArray[np.int64]  # [S, G, G], how often grade i was given to true level j
 
 
 class Truths(NamedTuple):
@@ -184,47 +187,57 @@ class Grader(StrEnum):
 OUGHT_TO_FAIL = (Grader.RANDOM, Grader.CONSTANT, Grader.TWO_LEVEL, Grader.SHIFTED)
 
 
-def truths_of(truths: Iterable[Decimal]) -> Truths:
+def expected_shares(n_grades: int) -> Sequence[float]:
+    """Return how often each level is expected where nothing is known: as published, and on another scale equally."""
+    return PUBLISHED if n_grades == len(PUBLISHED) else [1] * n_grades
+
+
+def truths_of(truths: Iterable[Decimal], n_grades: int) -> Truths:
     """Sum up the truths of the pairs of an attempt."""
     values = list(truths)
     levels = [rounded_up(truth) for truth in values]
-    return Truths(tuple(levels.count(level) for level in GRADES), float(sum(values)))
+    return Truths(tuple(levels.count(level) for level in range(n_grades)), float(sum(values)))
 
 
 def truths_drawn(shares: Sequence[float], *, pairs: int, draws: int, seed: int) -> tuple[Truths, ...]:
     """Attempts of pairs whose truths are not known yet, drawn from how often each level is expected."""
     weights = np.asarray(shares, dtype=float)
-    counts = np.random.default_rng(seed).multinomial(pairs, weights / weights.sum(), size=draws)  # [D, 5]
-    return tuple(Truths(tuple(map(int, row)), float(row @ np.arange(LEVELS))) for row in counts)
+    counts = np.random.default_rng(seed).multinomial(pairs, weights / weights.sum(), size=draws)  # [D, G]
+    return tuple(Truths(tuple(map(int, row)), float(row @ np.arange(len(row)))) for row in counts)
 
 
 def always(grade_of: Sequence[int]) -> Chances:
     """Gives one certain grade to each level."""
-    return np.eye(LEVELS)[list(grade_of)].T
+    return np.eye(len(grade_of))[list(grade_of)].T
 
 
-def noisy(noise: float) -> Chances:
-    """Gives the truth plus normal noise, rounded and kept within 0 to 4."""
-    spread = noise * sqrt(2)
-    at_most = [[0.5 * (1 + erf((grade + 0.5 - level) / spread)) for level in GRADES] for grade in GRADES[:-1]]
+def noisy(noise: float, n_grades: int) -> Chances:
+    """Gives the truth plus normal noise, rounded and kept within the scale."""
+    spread, grades = noise * sqrt(2), range(n_grades)
+    at_most = [[0.5 * (1 + erf((grade + 0.5 - level) / spread)) for level in grades] for grade in grades[:-1]]
     return np.diff(at_most, axis=0, prepend=0.0, append=1.0)
 
 
-def zero_and_random() -> Chances:
-    """Tells 0 from the rest, and gives the rest 1 to 4 at random."""
-    chances = np.full((LEVELS, LEVELS), 1 / (LEVELS - 1))
+def zero_and_random(n_grades: int) -> Chances:
+    """Tells 0 from the rest, and gives the rest any grade above 0 at random."""
+    chances = np.full((n_grades, n_grades), 1 / (n_grades - 1))
     chances[0, :] = 0
-    chances[:, 0] = np.eye(LEVELS)[0]
+    chances[:, 0] = np.eye(n_grades)[0]
     return chances
 
 
-STRATEGIES: Mapping[Grader, list[Chances]] = {  # every way in which such a person may grade
-    Grader.RANDOM: [np.full((LEVELS, LEVELS), 1 / LEVELS)],
-    Grader.CONSTANT: [always([grade] * LEVELS) for grade in GRADES],
-    Grader.TWO_LEVEL: [zero_and_random(), *(always([0, *[grade] * (LEVELS - 1)]) for grade in GRADES[1:])],
-    Grader.SHIFTED: [always([*GRADES[1:], GRADES[-1]])],
-    Grader.HONEST: [noisy(NOISE)],
-}
+@cache
+def strategies(n_grades: int) -> Mapping[Grader, list[Chances]]:
+    """Every way in which each grader may grade; of two grades, who tells 0 from the rest is right."""
+    grades = range(n_grades)
+    two_level = [zero_and_random(n_grades), *(always([0, *[grade] * (n_grades - 1)]) for grade in grades[1:])]
+    return {
+        Grader.RANDOM: [np.full((n_grades, n_grades), 1 / n_grades)],
+        Grader.CONSTANT: [always([grade] * n_grades) for grade in grades],
+        **({Grader.TWO_LEVEL: two_level} if n_grades > TWO_GRADES else {}),
+        Grader.SHIFTED: [always([*grades[1:], grades[-1]])],
+        Grader.HONEST: [noisy(NOISE * (n_grades - 1) / TVR_RANKING.top_grade, n_grades)],
+    }
 
 
 @lru_cache(maxsize=64)
@@ -237,8 +250,8 @@ def power(attempt_truths: tuple[Truths, ...], rule: PassRule, *, attempts: int, 
         seed: of the draws; the same seed gives the same chances.
     """
     chances = {}
-    for grader in Grader:
-        once = max(passing_share(strategy, attempt_truths, rule, seed=seed) for strategy in STRATEGIES[grader])
+    for grader, grader_strategies in strategies(len(attempt_truths[0].levels)).items():
+        once = max(passing_share(strategy, attempt_truths, rule, seed=seed) for strategy in grader_strategies)
         chances[grader] = Chance(once, 1 - (1 - once) ** attempts)
     return chances
 
@@ -258,19 +271,19 @@ def passing_share(chances: Chances, attempt_truths: Sequence[Truths], rule: Pass
 
 
 def graded(chances: Chances, truths: Truths, people: int, rng: np.random.Generator) -> Tables:
-    """The tables of so many people: [S, 5, 5]."""
+    """The tables of so many people: [S, G, G]."""
     columns = [rng.multinomial(n, chances[:, level], size=people) for level, n in enumerate(truths.levels)]
     return np.stack(columns, axis=2)
 
 
 def rule_met(tables: Tables, totals: NDArray[np.float64], rule: PassRule) -> NDArray[np.bool_]:
-    """Whether each table [S, 5, 5] of first grades meets the rule, as ``passing.passes`` decides: [S]. The lower bound
+    """Whether each table [S, G, G] of first grades meets the rule, as ``passing.passes`` decides: [S]. The lower bound
     of kappa is left to ``lows``: it takes longer, and is looked at where all else is met. ``totals`` is the sum of the
     truths as they are, in each of the tables: [S]."""
     values = kappa_values(tables, rule.weights)
     met: NDArray[np.bool_] = np.nan_to_num(values, nan=-np.inf) >= rule.kappa - ROUNDING
     if rule.asks_bias:
-        grade_sums = tables.sum(axis=2) @ np.arange(LEVELS)  # [S]
+        grade_sums = tables.sum(axis=2) @ np.arange(tables.shape[1])  # [S]
         met &= np.abs(grade_sums - totals) <= (rule.bias + ROUNDING) * tables.sum(axis=(1, 2))
     if rule.asks_levels:
         there = (tables[met].sum(axis=1) > 0).sum(axis=1)
@@ -279,7 +292,7 @@ def rule_met(tables: Tables, totals: NDArray[np.float64], rule: PassRule) -> NDA
 
 
 def lows(tables: Tables, rule: PassRule, rng: np.random.Generator) -> NDArray[np.float64]:
-    """The lower bound of kappa's interval of each table [C, 5, 5]: [C], minus infinity where there is none."""
+    """The lower bound of kappa's interval of each table [C, G, G]: [C], minus infinity where there is none."""
     samples = (resampled(table, samples=RESAMPLES, seed=rng) for table in tables)
     intervals = [percentiles(sample, rule.weights) for sample in samples]
     return np.array([-np.inf if interval is None else interval.low for interval in intervals])

@@ -3,9 +3,9 @@
 An annotator's part, in ``report["annotators"][str(annotator)]`` or from ``later_exam_report``:
 
     n                 pairs graded
-    misaligned        share of first grades further than one from the truth, of the pairs that have one
+    misaligned        share of first grades too far from the truth, of the pairs that have one
     mean_bias         mean of first grade less truth; above 0 for who grades high
-    distribution      how often each grade 0 to 4 was given at first
+    distribution      how often each grade was given at first
     kappas            of first grades against the truth rounded up (``agreement.kappas``)
     bias              mean of first grade less the truth that kappas are against
     levels            how many levels of that truth first grades tell apart (truth.levels_distinguished)
@@ -33,7 +33,7 @@ from judging.qualification.rules.truth import (
 )
 from judging.quality.rules import agreement
 from judging.quality.rules.agreement import Weights
-from judging.work.rules import GRADES
+from judging.work.rules import Rules
 
 Annotator = TypeVar("Annotator", bound=Hashable)
 Pair = TypeVar("Pair", bound=Hashable)
@@ -42,6 +42,7 @@ Report = dict[str, Any]
 
 def cohort_report(
     first: Mapping[Annotator, Mapping[Pair, int]],
+    scale: Rules,
     *,
     seed: int,
     left_out: Collection[Annotator] = (),
@@ -51,14 +52,18 @@ def cohort_report(
 
     Args:
         first: first grades of each annotator by pair; somebody may have graded some pairs only.
+        scale: the rules of the project.
         seed: of the intervals, 0 or more.
         left_out: whose grades make no truth, neither of a pair nor for the others; they are in no mean.
         agreeing: whether only majorities that agree make a truth, of a pair and for the comparison of each person.
     """
     cohort_grades = {annotator: grades for annotator, grades in first.items() if annotator not in left_out}
     by_pair = transposed(cohort_grades)
-    found_truth = {pair: (agreed_truth if agreeing else truth_of)(grades.values()) for pair, grades in by_pair.items()}
-    truth = {pair: value for pair, value in found_truth.items() if value is not None}
+    truths = {
+        pair: agreed_truth(grades.values(), scale) if agreeing else truth_of(grades.values())
+        for pair, grades in by_pair.items()
+    }
+    truth = {pair: value for pair, value in truths.items() if value is not None}
     pairwise = {weights: agreement.mean_pairwise_kappa(first, weights) for weights in Weights}
     of_counted = (
         {weights: agreement.mean_pairwise_kappa(cohort_grades, weights) for weights in Weights}
@@ -67,22 +72,27 @@ def cohort_report(
     )
     annotators: dict[str, Report] = {}
     for annotator, grades in first.items():
-        others = compared_with(by_pair, annotator, grades, agreeing=agreeing)
+        others = compared_with(by_pair, annotator, grades, scale, agreeing=agreeing)
         annotators[str(annotator)] = {
-            **described(grades, truth),
-            **compared(grades, others, None, seed=seed),
+            **described(grades, truth, scale),
+            **compared(grades, others, None, scale, seed=seed),
             "pairwise": {
                 str(weights): by_annotator[annotator]._asdict() for weights, (by_annotator, _) in pairwise.items()
             },
         }
-    alpha = agreement.krippendorff_alpha(list(grades.values()) for grades in by_pair.values())
+    alpha = agreement.krippendorff_alpha((list(grades.values()) for grades in by_pair.values()), len(scale.grades))
     parts = [annotators[str(annotator)] for annotator in cohort_grades]
     means = {str(weights): kappa._asdict() for weights, (_, kappa) in of_counted.items()}
     return {"annotators": annotators, "cohort": cohort(parts, means, pairs=len(by_pair), alpha=alpha)}
 
 
 def later_exam_report(
-    first: Mapping[Pair, int], truth: Mapping[Pair, Decimal], final: Mapping[Pair, int] | None = None, *, seed: int
+    first: Mapping[Pair, int],
+    truth: Mapping[Pair, Decimal],
+    final: Mapping[Pair, int] | None,
+    scale: Rules,
+    *,
+    seed: int,
 ) -> Report:
     """How one annotator did against truth that was known before; nobody else sat, so ``pairwise`` is None.
 
@@ -92,47 +102,57 @@ def later_exam_report(
         final: grades after feedback, of all pairs or of those graded again; None before feedback.
         seed: of the intervals, 0 or more.
     """
-    return {**described(first, truth), **compared(first, truth, final, seed=seed), "pairwise": None}
+    return {**described(first, truth, scale), **compared(first, truth, final, scale, seed=seed), "pairwise": None}
 
 
 def compared_with(
-    by_pair: Mapping[Pair, Mapping[Annotator, int]], annotator: Annotator, pairs: Iterable[Pair], *, agreeing: bool
+    by_pair: Mapping[Pair, Mapping[Annotator, int]],
+    annotator: Annotator,
+    pairs: Iterable[Pair],
+    scale: Rules,
+    *,
+    agreeing: bool,
 ) -> dict[Pair, Decimal]:
     """The truth that the others' grades make for one annotator of a first cohort, of those pairs that have one."""
-    truths = {pair: truth_without(by_pair.get(pair, {}), annotator, agreeing=agreeing) for pair in pairs}
+    truths = {pair: truth_without(by_pair.get(pair, {}), annotator, scale, agreeing=agreeing) for pair in pairs}
     return {pair: truth for pair, truth in truths.items() if truth is not None}
 
 
-def described(grades: Mapping[Pair, int], truth: Mapping[Pair, Decimal]) -> Report:
+def described(grades: Mapping[Pair, int], truth: Mapping[Pair, Decimal], scale: Rules) -> Report:
     """Numbers of one annotator's first grades beside the truth as it is, halves and all."""
     values = list(grades.values())
     both = _with_truth(grades, truth)
     return {
         "n": len(values),
-        "misaligned": mean(float(not is_aligned(grade, true)) for grade, true in both),
+        "misaligned": mean(float(not is_aligned(grade, true, scale.max_spread)) for grade, true in both),
         "mean_bias": mean_bias(both),
-        "distribution": [values.count(level) for level in GRADES],
+        "distribution": [values.count(level) for level in scale.grades],
     }
 
 
 def compared(
-    first: Mapping[Pair, int], truth: Mapping[Pair, Decimal], final: Mapping[Pair, int] | None, *, seed: int
+    first: Mapping[Pair, int],
+    truth: Mapping[Pair, Decimal],
+    final: Mapping[Pair, int] | None,
+    scale: Rules,
+    *,
+    seed: int,
 ) -> Report:
     """Kappas of one annotator's first grades against the truth, what else a pass rule may ask of them, and apart from
     them kappas after feedback."""
     later = None if final is None else {**first, **final}
     return {
-        "kappas": against(first, truth, seed=seed),
-        **criteria(first, truth),
-        "after_feedback": None if later is None else against(later, truth, seed=seed),
+        "kappas": against(first, truth, scale, seed=seed),
+        **criteria(first, truth, scale),
+        "after_feedback": None if later is None else against(later, truth, scale, seed=seed),
     }
 
 
-def criteria(grades: Mapping[Pair, int], truth: Mapping[Pair, Decimal]) -> Report:
+def criteria(grades: Mapping[Pair, int], truth: Mapping[Pair, Decimal], scale: Rules) -> Report:
     """Bias and levels of one annotator's first grades, over the pairs that have both."""
     both = _with_truth(grades, truth)
     levels = [rounded_up(true) for _, true in both]
-    table = agreement.table_of([grade for grade, _ in both], levels)
+    table = agreement.table_of([grade for grade, _ in both], levels, len(scale.grades))
     return {
         "bias": mean_bias(both),
         "levels": int(levels_distinguished(table[None])[0]),
@@ -145,10 +165,11 @@ def mean_bias(grades_with_truth: Iterable[tuple[int, Decimal]]) -> float | None:
     return mean(float(grade - true) for grade, true in grades_with_truth)
 
 
-def against(grades: Mapping[Pair, int], truth: Mapping[Pair, Decimal], *, seed: int) -> Report:
+def against(grades: Mapping[Pair, int], truth: Mapping[Pair, Decimal], scale: Rules, *, seed: int) -> Report:
     """Kappas of grades against the truth rounded up, over the pairs that have both."""
     both = _with_truth(grades, truth)
-    return agreement.kappas([grade for grade, _ in both], [rounded_up(true) for _, true in both], seed=seed)
+    first, second = [grade for grade, _ in both], [rounded_up(true) for _, true in both]
+    return agreement.kappas(first, second, n_grades=len(scale.grades), seed=seed)
 
 
 def _with_truth(grades: Mapping[Pair, int], truth: Mapping[Pair, Decimal]) -> list[tuple[int, Decimal]]:

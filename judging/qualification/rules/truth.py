@@ -2,7 +2,9 @@
 
 Source: TVR-Ranking, section 3.1 (arXiv:2407.06597).
 
-For the levels that somebody's grades tell apart, 0 to 4 are cut into steps of neighbouring levels in every possible
+Notation: G grades of the project's scale, from 0 on; its rules are the argument ``scale``.
+
+For the levels that somebody's grades tell apart, the grades are cut into steps of neighbouring levels in every possible
 way. A cut counts where the mean grade rises from each step to the next by more than chance explains: Student's
 two-sample t of the two steps, with their pooled variance, reaches ``LEAST_T``. The answer is the number of steps of the
 finest cut that counts. Somebody who grades 0 rightly and all the rest at random tells 2 apart, a constant grade 1, a
@@ -17,6 +19,7 @@ import random
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cache
 from itertools import combinations, pairwise
 from math import comb
 from statistics import median
@@ -25,11 +28,10 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from judging.work.rules import GRADES, shuffled
+from judging.work.rules import Rules, shuffled
 
 Annotator = TypeVar("Annotator", bound=Hashable)
-FURTHEST_ALIGNED = 1  # from the truth
-MOST = 4  # the highest grade
+HALF = Decimal("0.5")  # from a truth between two grades, where grades that agree are equal
 FEWEST_AGREEING = 3  # people who agree before their majority makes a truth
 
 
@@ -39,20 +41,22 @@ def truth_of(grades: Iterable[int]) -> Decimal:
     return median(map(Decimal, grades))
 
 
-def agreed_truth(grades: Iterable[int]) -> Decimal | None:
-    """The median of the majority that agrees within one grade; None where fewer than three, or no majority, do. Two
+def agreed_truth(grades: Iterable[int], scale: Rules) -> Decimal | None:
+    """The median of the majority that agrees by the rules; None where fewer than three, or no majority, do. Two
     people who give the same grades at random make no truth by themselves, and cannot move one that three others make.
     Where two such majorities overlap (1, 2, 2, 3), the truth is the median of both together."""
-    order = sorted(grades)
-    steps = [[grade for grade in order if level <= grade <= level + 1] for level in range(MOST)]
+    order, spread = sorted(grades), scale.max_spread
+    steps = [[one for one in order if low <= one <= low + spread] for low in range(scale.top_grade + 1 - spread)]
     largest = max(map(len, steps))
     if largest < FEWEST_AGREEING or 2 * largest <= len(order):
         return None
     levels = [level for level, step in enumerate(steps) if len(step) == largest]
-    return truth_of(grade for grade in order if levels[0] <= grade <= levels[-1] + 1)
+    return truth_of(grade for grade in order if levels[0] <= grade <= levels[-1] + spread)
 
 
-def truth_without(grades: Mapping[Annotator, int], annotator: Annotator, *, agreeing: bool = False) -> Decimal | None:
+def truth_without(
+    grades: Mapping[Annotator, int], annotator: Annotator, scale: Rules, *, agreeing: bool = False
+) -> Decimal | None:
     """Return the median of the others' grades of a pair, or with ``agreeing`` of their majority; None without one.
 
     One's own grade neither moves this truth nor decides whether a pair is compared. If it counted towards the three,
@@ -60,12 +64,13 @@ def truth_without(grades: Mapping[Annotator, int], annotator: Annotator, *, agre
     """
     others = [grade for other, grade in grades.items() if other != annotator]
     if agreeing:
-        return agreed_truth(others)
+        return agreed_truth(others, scale)
     return truth_of(others) if others else None
 
 
-def is_aligned(grade: int, truth: Decimal | int) -> bool:
-    return abs(Decimal(grade) - truth) <= FURTHEST_ALIGNED
+def is_aligned(grade: int, truth: Decimal | int, max_spread: int) -> bool:
+    """Whether a grade is no further from the truth than grades that agree are from each other."""
+    return abs(Decimal(grade) - truth) <= max(Decimal(max_spread), HALF)
 
 
 def rounded_up(truth: Decimal | int) -> int:
@@ -83,7 +88,7 @@ class Distance:
     """One person beside the anchors that they graded."""
 
     n: int
-    misaligned: int  # further than one from the anchor
+    misaligned: int  # too far from the anchor
     bias: float | None  # mean of grade less anchor
 
     @property
@@ -96,45 +101,54 @@ class Distance:
         return self.misaligned > 0 and sum(chances) < SELDOM
 
 
-def distance(grades: Mapping[Pair, int], anchors: Mapping[Pair, int]) -> Distance:
+def distance(grades: Mapping[Pair, int], anchors: Mapping[Pair, int], scale: Rules) -> Distance:
     """First grades beside the anchors, over the pairs that have both."""
     both = [(grades[pair], anchor) for pair, anchor in anchors.items() if pair in grades]
-    far = sum(not is_aligned(grade, anchor) for grade, anchor in both)
+    far = sum(not is_aligned(grade, anchor, scale.max_spread) for grade, anchor in both)
     return Distance(len(both), far, sum(grade - anchor for grade, anchor in both) / len(both) if both else None)
 
 
-LEVELS = len(GRADES)
 LEAST_T = 3.2  # chance reaches it about once in 1,000 comparisons of 40 pairs with 40
 Counts = NDArray[np.int64]
 Steps = list[tuple[int, int]]  # of levels, each from the first to before the last
 
 
-def cuts() -> list[Steps]:
-    """Every way to cut the levels into steps, the finest first."""
+def cuts(n_grades: int) -> list[Steps]:
+    """Every way to cut so many levels into steps, the finest first."""
     partitions = []
-    for size in range(LEVELS, 0, -1):
-        for cut_points in combinations(range(1, LEVELS), size - 1):
-            bounds = (0, *cut_points, LEVELS)
+    for size in range(n_grades, 0, -1):
+        for cut_points in combinations(range(1, n_grades), size - 1):
+            bounds = (0, *cut_points, n_grades)
             partitions.append(list(pairwise(bounds)))
     return partitions
 
 
 def levels_distinguished(tables: Counts) -> NDArray[np.int64]:
-    """How many levels of the truth each table tells apart: [S], 1 to 5, or 0 for an empty table.
+    """How many levels of the truth each table tells apart: [S], 1 to G, or 0 for an empty table.
 
     Args:
-        tables: [S, 5, 5], how often each person gave grade i to pairs of true grade j.
+        tables: [S, G, G], how often each person gave grade i to pairs of true grade j.
     """
-    grades = np.arange(LEVELS)
-    n = tables.sum(axis=1)  # [S, 5], by level of the truth
-    total = np.einsum("g,sgt->st", grades, tables)  # [S, 5], sum of the grades
-    squares = np.einsum("g,sgt->st", grades**2, tables)  # [S, 5]
+    n_grades = tables.shape[1]
+    grades = np.arange(n_grades)
+    n = tables.sum(axis=1)  # [S, G], by level of the truth
+    total = np.einsum("g,sgt->st", grades, tables)  # [S, G], sum of the grades
+    squares = np.einsum("g,sgt->st", grades**2, tables)  # [S, G]
     steps = np.zeros(len(tables), dtype=np.int64)
-    for partition in cuts():
-        parts = [tuple(part[:, low:high].sum(axis=1) for part in (n, total, squares)) for low, high in partition]
-        holds = np.all([part[0] > 0 for part in parts], axis=0)  # [S]
-        for below, above in pairwise(parts):
-            holds &= rises(below, above)
+
+    @cache
+    def step(low: int, high: int) -> Sequence[Counts]:
+        return [column[:, low:high].sum(axis=1) for column in (n, total, squares)]
+
+    @cache
+    def rises_at(low: int, middle: int, high: int) -> NDArray[np.bool_]:
+        """Whether the step that ends at ``middle`` and the one that begins there are apart; many cuts hold the two."""
+        return rises(step(low, middle), step(middle, high))
+
+    for partition in cuts(n_grades):
+        holds = np.all([step(*bounds)[0] > 0 for bounds in partition], axis=0)  # [S]
+        for (low, middle), (_, high) in pairwise(partition):
+            holds &= rises_at(low, middle, high)
         steps = np.where((steps == 0) & holds, len(partition), steps)
     return steps
 
@@ -178,14 +192,14 @@ class TooFew:
 class TruthGroups(Generic[Pair]):
     """A query's pairs by the level of their truth, each level in random order."""
 
-    def __init__(self, pairs: Iterable[tuple[Pair, Truth]], *, chance: random.Random) -> None:
-        self.levels: list[list[Pair]] = [[] for _ in GRADES]
+    def __init__(self, pairs: Iterable[tuple[Pair, Truth]], *, grades: range, chance: random.Random) -> None:
+        self.levels: list[list[Pair]] = [[] for _ in grades]
         for pair, truth in pairs:
             self.levels[rounded_up(truth)].append(pair)
         for level in self.levels:
             chance.shuffle(level)
 
-        self.needed = [0 for _ in GRADES]  # of each level, taken in any case
+        self.needed = [0 for _ in grades]  # of each level, taken in any case
         self.cost = 0  # pairs shown before that a draw cannot do without
 
     @classmethod
@@ -195,13 +209,14 @@ class TruthGroups(Generic[Pair]):
         shown_before: Sequence[tuple[Pair, Truth]],
         *,
         size: int,
+        grades: range,
         chance: random.Random,
     ) -> "TruthGroups[Pair]":
         """To draw ``size`` pairs from: fresh ones alone where they are enough, else all of them and shown ones."""
-        group = cls(fresh, chance=chance)
+        group = cls(fresh, grades=grades, chance=chance)
         lacking = size - len(group)
         if lacking > 0 and shown_before:
-            more = cls(shown_before, chance=chance)
+            more = cls(shown_before, grades=grades, chance=chance)
             group.needed, group.cost = [len(level) for level in group.levels], lacking
             group.levels = [own + other for own, other in zip(group.levels, more.levels, strict=True)]
         return group
@@ -215,15 +230,15 @@ class TruthGroups(Generic[Pair]):
 
     def any_counts(self, size: int, *, chance: random.Random) -> list[int]:
         """How many of each level a plain random draw of ``size`` pairs takes."""
-        spare = [level for level in GRADES for _ in self.levels[level][self.needed[level] :]]
+        spare = [level for level, pairs in enumerate(self.levels) for _ in pairs[self.needed[level] :]]
         sample = chance.sample(spare, size - sum(self.needed))
-        return [self.needed[level] + sample.count(level) for level in GRADES]
+        return [needed + sample.count(level) for level, needed in enumerate(self.needed)]
 
     def even_counts(self, size: int, *, beside: Sequence[int], chance: random.Random) -> list[int]:
         """How many of each level make ``size`` pairs that are most even together with those ``beside`` them."""
         counts = list(self.needed)
         for _ in range(size - sum(counts)):
-            levels_left = [level for level in GRADES if counts[level] < len(self.levels[level])]
+            levels_left = [level for level, pairs in enumerate(self.levels) if counts[level] < len(pairs)]
             counts[min(levels_left, key=lambda level: (beside[level] + counts[level], chance.random()))] += 1
         return counts
 
@@ -233,10 +248,11 @@ def draw_even(
     *,
     queries: int,
     per_query: int,
+    grades: range,
     seed: int,
     shown_before: Collection[Pair] = (),
 ) -> list[Pair] | TooFew:
-    """Pairs of ``queries`` queries, ``per_query`` of each, whose truths rounded up spread evenly over 0 to 4.
+    """Pairs of ``queries`` queries, ``per_query`` of each, whose truths rounded up spread evenly over the grades.
 
     Starts from a plain random draw; then each query in turn takes the pairs that make the whole most even, or leaves
     its place to another that does better. So it is never less even than that draw, though another may be more even.
@@ -255,7 +271,9 @@ def draw_even(
     by_query: dict[Query, tuple[list[tuple[Pair, Truth]], list[tuple[Pair, Truth]]]] = {}  # fresh, shown before
     for pair, query, truth in pairs:
         by_query.setdefault(query, ([], []))[pair in shown_before].append((pair, truth))
-    all_groups = [TruthGroups.preferring(*parts, size=per_query, chance=chance) for parts in by_query.values()]
+    all_groups = [
+        TruthGroups.preferring(*parts, size=per_query, grades=grades, chance=chance) for parts in by_query.values()
+    ]
     groups = [group for group in all_groups if len(group) >= per_query]
     if len(groups) < queries:
         if len(pairs) < queries * per_query:
@@ -268,16 +286,16 @@ def draw_even(
     counts_of = [group.any_counts(per_query, chance=chance) for group in selection]
     for _ in range(ROUNDS):
         for position in range(queries):
-            levels = total(counts_of)
+            levels = total(counts_of, grades)
             if max(levels) - min(levels) <= 1:
                 break
-            beside = total(counts_of[:position] + counts_of[position + 1 :])
+            beside = total(counts_of[:position] + counts_of[position + 1 :], grades)
             spare = (
                 chance.sample(range(len(idle)), min(TRIES, len(idle))) if selection[position].cost == dearest else []
             )
             offers = [(selection[position], None), *((idle[index], index) for index in spare)]
             fits = [(group.even_counts(per_query, beside=beside, chance=chance), group, at) for group, at in offers]
-            counts, group, at = min(fits, key=lambda fit: unevenness(total([beside, fit[0]])))
+            counts, group, at = min(fits, key=lambda fit: unevenness(total([beside, fit[0]], grades)))
             if at is not None:
                 selection[position], idle[at] = group, selection[position]
             counts_of[position] = counts
@@ -288,20 +306,20 @@ def draw_even(
     ]
 
 
-def draw_levels(pairs: Sequence[tuple[Pair, Truth]], *, seed: int) -> list[Pair] | TooFew:
-    """Pairs for a warm-up in random order: one of each level 0 to 4, and of the nearest level where there is none.
+def draw_levels(pairs: Sequence[tuple[Pair, Truth]], *, grades: range, seed: int) -> list[Pair] | TooFew:
+    """Pairs for a warm-up in random order: one of each grade, and of the nearest where there is none.
 
     Args:
         pairs: each with its truth; the same in the same order give the same draw.
         seed: of the draw.
     """
-    if len(pairs) < len(GRADES):
-        return TooFew(len(pairs), len(GRADES))
-    levels = TruthGroups(pairs, chance=random.Random(seed)).levels
-    missing = [level for level in GRADES if not levels[level]]
+    if len(pairs) < len(grades):
+        return TooFew(len(pairs), len(grades))
+    levels = TruthGroups(pairs, grades=grades, chance=random.Random(seed)).levels
+    missing = [level for level in grades if not levels[level]]
     selection = [level.pop() for level in levels if level]
     for level in missing:
-        nearest = min((other for other in GRADES if levels[other]), key=lambda other: abs(other - level))
+        nearest = min((other for other in grades if levels[other]), key=lambda other: abs(other - level))
         selection.append(levels[nearest].pop())
     return shuffled(selection, seed=seed)
 
@@ -311,6 +329,6 @@ def unevenness(counts: Iterable[int]) -> int:
     return sum(count * count for count in counts)
 
 
-def total(counts: Iterable[Sequence[int]]) -> list[int]:
+def total(counts: Iterable[Sequence[int]], grades: range) -> list[int]:
     """Pairs of each level, over all queries."""
-    return [sum(column) for column in zip([0] * len(GRADES), *counts, strict=True)]
+    return [sum(column) for column in zip([0] * len(grades), *counts, strict=True)]

@@ -43,10 +43,11 @@ BY_PAIR = """(SELECT latest.id FROM judging_knownpair known
 
 ATTEMPT_PAIRS = """
 SELECT known.id, known.uuid, known.query_id, query.text, moment.preview_uuid, moment.preview_clip <> '',
-    known.is_retired, known.truth, known.explanation, coalesce(given.grades, '[]'::json)::text
+    known.is_retired, known.truth, known.explanation, project.max_spread, coalesce(given.grades, '[]'::json)::text
 FROM judging_examattempt attempt
 CROSS JOIN LATERAL unnest(attempt.known_ids) WITH ORDINALITY AS shown (known_id, position)
 JOIN judging_knownpair known ON known.id = shown.known_id
+JOIN accounts_project project ON project.id = known.project_id
 JOIN annotation_query query ON query.id = known.query_id
 JOIN annotation_moment moment ON moment.id = known.moment_id
 LEFT JOIN LATERAL (SELECT json_agg(json_build_array(grade.uuid, grade.grade) ORDER BY grade.try_number) AS grades
@@ -75,6 +76,7 @@ class AttemptPair(NamedTuple):
     is_retired: bool
     truth: Decimal | None
     explanation: str
+    max_spread: int  # between grades that agree
     grades: tuple[AttemptGrade, ...]  # the first grade, then those after feedback
 
     @property
@@ -101,7 +103,7 @@ class AttemptPair(NamedTuple):
         return self._misaligned(self.grade)
 
     def _misaligned(self, grade: int | None) -> bool:
-        return grade is not None and self.truth is not None and not is_aligned(grade, self.truth)
+        return grade is not None and self.truth is not None and not is_aligned(grade, self.truth, self.max_spread)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +126,10 @@ class OpenAttempt:
     guideline_id: int
     levels: list[str]
     pairs: tuple[AttemptPair, ...]
+
+    @property
+    def top_grade(self) -> int:
+        return len(self.levels) - 1
 
     @property
     def is_open(self) -> bool:

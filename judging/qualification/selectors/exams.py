@@ -20,6 +20,7 @@ from judging.qualification.rules import passing
 from judging.qualification.rules.passing import Chance, Grader, PassRule, Truths
 from judging.qualification.rules.truth import Distance, TooFew, distance, draw_even, is_aligned
 from judging.review.selectors import annotator_numbers
+from judging.work.rules import rules_of
 
 EXAM_SPLITS = (Query.Split.TRAIN.value,)
 State = ExamAttempt.State
@@ -153,12 +154,12 @@ def exam_unfinished(exam: Exam) -> list[int]:
 def exam_pairs(exam: Exam) -> list[PairRow]:
     """The pairs of a first cohort by query and rank, each with the first grades that make its truth. Left out is what
     counts for nothing: of who has not handed in, missed the exam, or was left out by the lead."""
-    numbers = annotator_numbers(exam.project)
+    numbers, max_spread = annotator_numbers(exam.project), exam.project.max_spread
     pairs = exam.known_pairs.select_related("query", "moment__video").order_by("query__number", "rank")
     rows = {pair.pk: PairRow(pair, []) for pair in pairs}
     for annotator, known_id, grade in _first_grades(exam, exam_attempt__left_out=False, known_pair__exam=exam):
         truth = rows[known_id].known.truth
-        is_far = truth is not None and not is_aligned(grade, truth)
+        is_far = truth is not None and not is_aligned(grade, truth, max_spread)
         rows[known_id].grades.append((numbers.get(annotator), grade, is_far))
     for row in rows.values():
         row.grades.sort(key=lambda grade: by_number(grade[0]))
@@ -186,8 +187,8 @@ def exam_anchor_rows(exam: Exam) -> list[tuple[int | None, Distance]]:
     grades: dict[int, dict[int, int]] = {}
     for annotator, known_id, grade in _first_grades(exam, known_pair__in=anchors):
         grades.setdefault(annotator, {})[known_id] = grade
-    numbers = annotator_numbers(exam.project)
-    anchor_rows = [(numbers.get(person), distance(own, anchors)) for person, own in grades.items()]
+    numbers, scale = annotator_numbers(exam.project), rules_of(exam.project)
+    anchor_rows = [(numbers.get(person), distance(own, anchors, scale)) for person, own in grades.items()]
     return sorted(anchor_rows, key=lambda row: by_number(row[0]))
 
 
@@ -215,7 +216,7 @@ class ExamPower:
     @property
     def too_easy(self) -> list[Grader]:
         """Who ought to fail and passes too often."""
-        return [grader for grader in passing.OUGHT_TO_FAIL if self.chances[grader].within > passing.MOST]
+        return [one for one in passing.OUGHT_TO_FAIL if one in self.chances and self.chances[one].within > passing.MOST]
 
 
 def exam_power(
@@ -224,35 +225,37 @@ def exam_power(
     """How likely who passes such an exam; None where the known pairs do not make one. A later exam is drawn as it will
     be for somebody who has seen nothing. The truth of a first cohort is not known: its levels are taken to be as
     frequent as among the project's settled pairs, or where those are few as published."""
-    pairs = queries * depth
+    pairs, grades = queries * depth, rules_of(project).grades
     if kind == Exam.Kind.LATER:
         stock = tuple(known_pairs_in_stock(project_id=project.pk))
-        draw = _drawn(stock, known_pairs_shown(project_id=project.pk), queries, depth)
+        draw = _drawn(stock, known_pairs_shown(project_id=project.pk), queries, depth, grades)
         if draw is None:
             return None
         attempt_truths, n_shown = draw
         return ExamPower(passing.power(attempt_truths, rule, attempts=attempts), "drawn", pairs, n_shown)
     settled = Pair.objects.filter(batch__project=project, state=Pair.State.SETTLED).order_by()
     counts = dict(settled.values_list("relevance").annotate(n=Count("pk")))
-    shares = [counts.get(level, 0) for level in range(5)]
+    shares = [counts.get(level, 0) for level in grades]
     truth = "settled" if sum(shares) >= FEWEST_SETTLED else "published"
     attempt_truths = passing.truths_drawn(
-        shares if truth == "settled" else passing.PUBLISHED, pairs=pairs, draws=IMAGINED, seed=SEED
+        shares if truth == "settled" else passing.expected_shares(len(grades)), pairs=pairs, draws=IMAGINED, seed=SEED
     )
     return ExamPower(passing.power(attempt_truths, rule, attempts=attempts), truth, pairs)
 
 
 @lru_cache(maxsize=8)
 def _drawn(
-    stock: tuple[Known, ...], shown_before: Collection[int], queries: int, depth: int
+    stock: tuple[Known, ...], shown_before: Collection[int], queries: int, depth: int, grades: range
 ) -> tuple[tuple[Truths, ...], int] | None:
     """Return truths of some attempts, and how many of their pairs were shown before, on average."""
     truth_of = {pair.id: pair.truth for pair in stock}
     attempt_truths, before = [], 0
     for seed in range(SEED, SEED + DRAWS):
-        pair_ids = draw_even(stock, queries=queries, per_query=depth, seed=seed, shown_before=shown_before)
+        pair_ids = draw_even(
+            stock, queries=queries, per_query=depth, grades=grades, seed=seed, shown_before=shown_before
+        )
         if isinstance(pair_ids, TooFew):
             return None
-        attempt_truths.append(passing.truths_of(truth_of[known_id] for known_id in pair_ids))
+        attempt_truths.append(passing.truths_of((truth_of[known_id] for known_id in pair_ids), len(grades)))
         before += sum(known_id in shown_before for known_id in pair_ids)
     return tuple(attempt_truths), round(before / DRAWS)

@@ -28,6 +28,7 @@ from judging.exceptions import (
     NotPossibleNow,
     PairWithdrawn,
     TooFewPairs,
+    grade_known_or_refused,
 )
 from judging.guidelines.selectors import policy_in_force
 from judging.models import Exam, ExamAttempt, ExamGrade, Judgment, KnownPair, Policy
@@ -38,7 +39,7 @@ from judging.qualification.selectors.exam_attempts import AttemptGrade, AttemptP
 from judging.qualification.selectors.exams import EXAM_SPLITS, known_pairs_shown, known_pairs_unseen
 from judging.qualification.services.onboarding import onboarding_advance
 from judging.work import rules
-from judging.work.rules import GRADES, shuffled_within
+from judging.work.rules import rules_of, shuffled_within
 
 Purpose = ExamAttempt.Purpose
 State = ExamAttempt.State
@@ -120,7 +121,14 @@ def pairs_of_exam(exam: Exam, annotator_id: int, seed: int) -> tuple[list[int], 
     TooFewPairs: there are not enough."""
     unseen = known_pairs_unseen(project_id=exam.project_id, annotator_id=annotator_id, splits=EXAM_SPLITS)
     shown_before = known_pairs_shown(project_id=exam.project_id)
-    draw = draw_even(unseen, queries=exam.queries, per_query=exam.depth, seed=seed, shown_before=shown_before)
+    draw = draw_even(
+        unseen,
+        queries=exam.queries,
+        per_query=exam.depth,
+        grades=rules_of(exam.project).grades,
+        seed=seed,
+        shown_before=shown_before,
+    )
     if isinstance(draw, TooFew):
         raise TooFewPairs(f"{draw} Ask your lead for a new exam.")
     return draw, len(shown_before.intersection(draw))
@@ -139,13 +147,13 @@ def _warm_up(member: Membership) -> ExamAttempt:
     if not session_begins(project_id=member.project_id, annotator_id=member.user_id, policy=policy, now=clock.now()):
         raise NotPossible("No warm-up is due: it begins a session, where the project asks for one.")
     seed = randbelow(SEEDS)
-    return _create(member, Purpose.WARM_UP, warm_up_pairs(member.project_id, member.user_id, seed=seed), seed=seed)
+    return _create(member, Purpose.WARM_UP, warm_up_pairs(member.project, member.user_id, seed=seed), seed=seed)
 
 
-def warm_up_pairs(project_id: int, annotator_id: int, *, seed: int) -> list[int]:
-    """Five pairs over all levels that the person has never seen. Raises TooFewPairs: there are fewer than five."""
-    unseen = known_pairs_unseen(project_id=project_id, annotator_id=annotator_id)
-    draw = draw_levels([(pair.id, pair.truth) for pair in unseen], seed=seed)
+def warm_up_pairs(project: Project, annotator_id: int, *, seed: int) -> list[int]:
+    """A pair of each grade that the person has never seen. Raises TooFewPairs: there are fewer."""
+    unseen = known_pairs_unseen(project_id=project.pk, annotator_id=annotator_id)
+    draw = draw_levels([(pair.id, pair.truth) for pair in unseen], grades=rules_of(project).grades, seed=seed)
     if isinstance(draw, TooFew):
         raise TooFewPairs(str(draw))
     return draw
@@ -184,7 +192,7 @@ def warm_up_due(*, project: Project, annotator: User, policy: Policy, now: datet
     if not session_begins(project_id=project.pk, annotator_id=annotator.pk, policy=policy, now=now):
         return WarmUp.NO
     try:
-        warm_up_pairs(project.pk, annotator.pk, seed=randbelow(SEEDS))
+        warm_up_pairs(project, annotator.pk, seed=randbelow(SEEDS))
     except TooFewPairs:
         return WarmUp.TOO_FEW
     return WarmUp.DUE
@@ -326,16 +334,15 @@ def attempt_grade(
         The attempt after the grade, and the index of the pair to show next: None when nothing is asked any more.
 
     Raises:
-        ValueError: the grade is outside 0..4.
+        GradeUnknown: the project has no such grade.
         NotAssigned: no exam attempt of the person holds the pair.
         NotAnnotator: they are no annotator any more, are suspended, or left.
         AttemptOver: grades for it are final, or the exam was closed.
         PairWithdrawn: a lead took the pair out.
         FormStale: the key is not the one of the pair as it stands.
     """
-    if grade not in GRADES:
-        raise ValueError(f"a grade is 0 to 4, got {grade}")
     open_attempt = _locked(annotator, pair_uuid)
+    grade_known_or_refused(grade, open_attempt.top_grade)
     index = open_attempt.index_of(pair_uuid)
     pair = open_attempt.pairs[index]
     if key is not None and key != open_attempt.key_of(pair):

@@ -21,7 +21,7 @@ from annotation.pools.services.candidates import pool_of
 from core.audit import audit_record
 from core.exceptions import NotPossible
 from core.jobs import JobKind, durable, swept
-from judging.exceptions import NotPossibleNow, TooFewPairs, Unfinished
+from judging.exceptions import NotPossibleNow, TooFewPairs, Unfinished, grade_known_or_refused
 from judging.models import Exam, ExamAttempt, ExamGrade, GuidelineExample, KnownPair
 from judging.qualification.rules.truth import TooFew, agreed_truth, draw_even, truth_of
 from judging.qualification.selectors.exam_attempts import OpenAttempt, attempt_by_id
@@ -29,7 +29,7 @@ from judging.qualification.selectors.exams import exam_unfinished, known_pairs_i
 from judging.qualification.services.exam_attempts import attempt_move, attempt_settle, handed_in
 from judging.qualification.services.reports import EXAM_REPORTS
 from judging.review.selectors import annotator_numbers
-from judging.work.rules import GRADES
+from judging.work.rules import rules_of
 
 logger = logging.getLogger(__name__)
 EXAMS = JobKind(
@@ -67,7 +67,8 @@ def exam_create(
         raise NotPossibleNow("Close the exam that is open first.")
     seed = randbelow(2**31) if seed is None else seed
     if kind == Exam.Kind.LATER:
-        draw = draw_even(known_pairs_in_stock(project_id=project.pk), queries=queries, per_query=depth, seed=seed)
+        stock, grades = known_pairs_in_stock(project_id=project.pk), rules_of(project).grades
+        draw = draw_even(stock, queries=queries, per_query=depth, grades=grades, seed=seed)
         if isinstance(draw, TooFew):
             shortage = str(draw).replace(" not seen before", "")
             raise TooFewPairs(f"{shortage} Exams draw on closed exams of first cohorts alone.")
@@ -235,9 +236,9 @@ def _truth_set(exam: Exam, attempt_ids: Sequence[int]) -> int:
     for known_id, grade in rows:
         grades.setdefault(known_id, []).append(grade)
     pairs = list(exam.known_pairs.filter(is_retired=False, truth__isnull=True, pk__in=grades))
-    make = agreed_truth if exam.truth_rule == Exam.TruthRule.AGREEING else truth_of
+    agreeing, scale = exam.truth_rule == Exam.TruthRule.AGREEING, rules_of(exam.project)
     for pair in pairs:
-        pair.truth = make(grades[pair.pk])
+        pair.truth = agreed_truth(grades[pair.pk], scale) if agreeing else truth_of(grades[pair.pk])
     KnownPair.objects.bulk_update(pairs, ["truth"])
     return sum(pair.truth is not None for pair in pairs)
 
@@ -256,7 +257,7 @@ JOIN annotation_candidate candidate ON candidate.id = pair.candidate_id
 JOIN annotation_query query ON query.id = candidate.query_id AND NOT query.is_placeholder
 WHERE batch.project_id = %(project)s AND NOT batch.is_pilot
     AND (%(since)s::timestamptz IS NULL OR (batch.state = 'done' AND batch.done_at >= %(since)s::timestamptz))
-    AND (SELECT count(*) = 2 AND min(given.grade) = max(given.grade) FROM judging_judgment given
+    AND (SELECT count(*) = batch.judges AND min(given.grade) = max(given.grade) FROM judging_judgment given
         WHERE given.pair_id = pair.id)
     AND NOT EXISTS (SELECT 1 FROM judging_knownpair known WHERE known.pair_id = pair.id)
 ON CONFLICT DO NOTHING"""
@@ -299,10 +300,10 @@ def known_pair_explain(*, pair: KnownPair, actor: User, explanation: str) -> Kno
 @transaction.atomic
 def known_pair_anchor(*, pair: KnownPair, actor: User, grade: int | None) -> KnownPair:
     """Give a pair of a first cohort the lead's own grade to compare people with, change it, or take it back (None).
-    Raises ValueError: the grade is outside 0..4; NotPossibleNow: its exam is not open, is no first cohort's, or
+    Raises GradeUnknown: the project has no such grade; NotPossibleNow: its exam is not open, is no first cohort's, or
     somebody has handed in: from then on leads see grades, and an anchor would not be their own."""
-    if grade is not None and grade not in GRADES:
-        raise ValueError(f"a grade is 0 to 4, got {grade}")
+    if grade is not None:
+        grade_known_or_refused(grade, pair.project.top_grade)
     exam = Exam.objects.select_for_update().filter(pk=pair.exam_id).first() if pair.exam_id else None
     if exam is None or exam.kind != Exam.Kind.COHORT or exam.state != Exam.State.OPEN:
         raise NotPossibleNow("Only pairs of a first cohort that is open get an anchor.")

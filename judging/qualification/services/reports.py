@@ -17,6 +17,7 @@ from judging.qualification.rules import reports as rules
 from judging.qualification.rules.passing import gives_no_result, passes, why, why_no_result
 from judging.qualification.services.exam_attempts import ATTEMPT_REPORTS
 from judging.qualification.services.onboarding import onboarding_advance
+from judging.work.rules import rules_of
 
 logger = logging.getLogger(__name__)
 EXAM_REPORTS = JobKind(
@@ -32,13 +33,15 @@ NO_RESULT = ExamAttempt.NO_RESULT
 @durable(EXAM_REPORTS.task)
 def exam_report(*, exam_id: int) -> Exam | None:
     """The report of a closed first cohort and of each of its people; those who are done learn their result."""
-    exam = Exam.objects.filter(pk=exam_id).first()
+    exam = Exam.objects.select_related("project").filter(pk=exam_id).first()
     if exam is None or exam.state != Exam.State.CLOSED or exam.kind != Exam.Kind.COHORT:
         return exam
     open_attempt = list(exam.attempts.filter(state__in=[State.FEEDBACK, State.DONE]).order_by("pk"))
     left_out = {attempt.annotator_id for attempt in open_attempt if attempt.left_out}
     agreeing = exam.truth_rule == Exam.TruthRule.AGREEING
-    report = rules.cohort_report(_grades(open_attempt)[0], seed=exam.seed, left_out=left_out, agreeing=agreeing)
+    first, _ = _grades(open_attempt)
+    options: dict[str, Any] = {"seed": exam.seed, "left_out": left_out, "agreeing": agreeing}
+    report = rules.cohort_report(first, rules_of(exam.project), **options)
     for attempt in open_attempt:
         _store(attempt, report["annotators"][str(attempt.annotator_id)])
     Exam.objects.filter(pk=exam.pk).update(report=report["cohort"])
@@ -79,7 +82,7 @@ def _later_exam_part(attempt: ExamAttempt) -> dict[str, Any]:
     pairs: dict[int, Any] = dict(known_pairs.values_list("pk", "truth"))
     mine = {pair: grade for pair, grade in first[attempt.annotator_id].items() if pair in pairs}
     later = final[attempt.annotator_id] if attempt.state == State.DONE else None
-    return rules.later_exam_report(mine, pairs, later, seed=attempt.seed)
+    return rules.later_exam_report(mine, pairs, later, rules_of(attempt.project), seed=attempt.seed)
 
 
 def _cohort_part(attempt: ExamAttempt) -> dict[str, Any]:
@@ -94,11 +97,12 @@ def _cohort_part(attempt: ExamAttempt) -> dict[str, Any]:
     own = first[attempt.annotator_id]
     later = {**own, **final[attempt.annotator_id]}
     agreeing = attempt.exam.truth_rule == Exam.TruthRule.AGREEING
-    truths = rules.compared_with(by_pair, attempt.annotator_id, later, agreeing=agreeing)
+    scale = rules_of(attempt.project)
+    truths = rules.compared_with(by_pair, attempt.annotator_id, later, scale, agreeing=agreeing)
     return {
-        **rules.criteria(own, truths),
+        **rules.criteria(own, truths, scale),
         **attempt.report,
-        "after_feedback": rules.against(later, truths, seed=attempt.exam.seed),
+        "after_feedback": rules.against(later, truths, scale, seed=attempt.exam.seed),
     }
 
 

@@ -17,7 +17,7 @@ from core.audit import audit_record
 from core.jobs import ProjectJobs, durable, job_finish, job_set, job_start
 from core.messages import send_on_commit
 from core.models import Job
-from judging.exceptions import NotPossibleNow
+from judging.exceptions import NotPossibleNow, grade_known_or_refused
 from judging.guidelines.services import draft_example_set
 from judging.models import GuidelineDraft, KnownPair
 
@@ -107,7 +107,8 @@ def _free_queries(project: Project) -> QuerySet[Query]:
 
 @transaction.atomic
 def training_pair_grade(*, known_pair: KnownPair, actor: User, grade: int, explanation: str) -> KnownPair:
-    """Say the true grade of a drawn pair, and why."""
+    """Say the true grade of a drawn pair, and why. Raises GradeUnknown: the project has no such grade."""
+    grade_known_or_refused(grade, known_pair.project.top_grade)
     pair = _locked(known_pair)
     pair.truth, pair.explanation = Decimal(grade), explanation
     pair.save(update_fields=["truth", "explanation"])

@@ -15,7 +15,7 @@ from accounts.access import ANNOTATOR, MemberRequest, grant_by, post_only, proje
 from accounts.models import Project, User
 from core import clock
 from core.refusals import refusal_log
-from judging.exceptions import AttemptOver, FormStale, NotAssigned, PairWithdrawn
+from judging.exceptions import AttemptOver, FormStale, GradeUnknown, NotAssigned, PairWithdrawn
 from judging.guidelines.selectors import policy_in_force
 from judging.guidelines.views import guideline_context
 from judging.models import ExamAttempt
@@ -103,7 +103,7 @@ def pair_grade(request: HttpRequest, pair_uuid: UUID) -> HttpResponse:
         open_attempt, index = attempt_grade(
             annotator=cast(User, request.user), pair_uuid=pair_uuid, **form.cleaned_data
         )
-    except (FormStale, PairWithdrawn) as error:
+    except (FormStale, GradeUnknown, PairWithdrawn) as error:
         return _refused(request, pair_uuid, str(error), status=error.status)
     except AttemptOver as error:
         messages.warning(request, str(error))

@@ -28,7 +28,7 @@ from judging.qualification.services import exams as services
 from judging.qualification.services.exams import DEPTH, FEWEST, QUERIES
 from judging.quality.rules.agreement import Weights
 from judging.work.forms import ReasonForm
-from judging.work.rules import GRADES
+from judging.work.rules import rules_of
 
 EXAMS = Exam.objects.select_related("project")
 KNOWN_PAIRS = KnownPair.objects.select_related("project", "exam")
@@ -113,6 +113,7 @@ def _exams(
         and [
             (name, *map(chance_words, power.chances[grader]), grader in OUGHT_TO_FAIL, grader in power.too_easy)
             for grader, name in GRADERS.items()
+            if grader in power.chances  # of yes and no, who tells 0 from the rest is right
         ],
     }
     response = render(request, f"judging/qualification/exams.html{part}", context, status=status)
@@ -175,7 +176,7 @@ def _exam(
         and exam.kind == Exam.Kind.COHORT
         and all(row.exam_attempt.state == "open" for row in rows),
         "anchors": selectors.exam_anchor_rows(exam),
-        "grades": GRADES,
+        "grades": rules_of(exam.project).grades,
         "without_truth": closed and exam.known_pairs.filter(truth__isnull=True, is_retired=False).count(),
         "has_no_result": any(row.exam_attempt.has_no_result for row in rows),
         "least_percent": LEAST_PERCENT,

@@ -16,7 +16,7 @@ from judging.projects.selectors import training_pairs, training_queries, tutoria
 from judging.qualification.forms import DrawForm, MoveForm, TrainingPairForm
 from judging.qualification.services import training as services
 from judging.review.selectors import job_failed
-from judging.work.rules import GRADES
+from judging.work.rules import rules_of
 
 TRAINING_PAIRS = KnownPair.objects.filter(source=KnownPair.Source.LEAD).select_related("project__dataset__corpus")
 PAGE = "judging/qualification/training.html"
@@ -42,13 +42,13 @@ def _context(request: MemberRequest, project: Project) -> dict[str, Any]:
         "form": DrawForm(),
         "job": project.jobs.filter(kind=services.JOB, state="running").first(),
         "failed": failed.error if failed else "",
-        "grades": GRADES,
+        "grades": rules_of(project).grades,
     }
 
 
 def _tutorial(project: Project) -> dict[str, Any]:
     pairs = tutorial_shown(project)
-    levels = tutorial_levels(pairs)
+    levels = tutorial_levels(pairs, rules_of(project).grades)
     missing = [str(grade) for grade, count in levels if not count]
     return {"tutorial": pairs, "levels": levels, "missing": missing, "most": max(count for _, count in levels) or 1}
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from judging.quality.rules import agreement
 from judging.quality.rules.agreement import Weights
-from judging.work.rules import GRADES, MAX_SPREAD
+from judging.work.rules import Rules
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,29 +36,29 @@ def judgments_of(rows: list[tuple[int, ...]]) -> "pd.DataFrame":
     return pd.DataFrame(rows, columns=COLUMNS, dtype="int64")
 
 
-def project_figures(judgments: "pd.DataFrame") -> Figures:
+def project_figures(judgments: "pd.DataFrame", rules: Rules) -> Figures:
     """Agreement of everybody: Krippendorff's alpha over all grades, Fleiss' kappa of first rounds."""
-    counts, first = _counts(judgments), _counts(judgments[judgments["round"] == 1])
+    counts, first = _counts(judgments, rules), _counts(judgments[judgments["round"] == 1], rules)
     return {
         "judgments": len(judgments),
         "pairs": len(counts),
         "alpha": agreement.krippendorff_of_counts(counts),
-        "fleiss": agreement.fleiss_kappa(first[first.sum(axis=1) == 2]),
-        "distribution": distribution(judgments),
+        "fleiss": agreement.fleiss_kappa(first[first.sum(axis=1) == rules.judges]),
+        "distribution": distribution(judgments, rules),
     }
 
 
-def _counts(judgments: "pd.DataFrame") -> NDArray[np.int64]:
-    """How often each pair was given each grade [P, 5]."""
-    return agreement.counts_of(judgments.groupby("pair")["grade"].agg(list))
+def _counts(judgments: "pd.DataFrame", rules: Rules) -> NDArray[np.int64]:
+    """How often each of P pairs was given each of G grades [P, G]."""
+    return agreement.counts_of(judgments.groupby("pair")["grade"].agg(list), len(rules.grades))
 
 
-def distribution(judgments: "pd.DataFrame") -> list[int]:
+def distribution(judgments: "pd.DataFrame", rules: Rules) -> list[int]:
     """How often each grade was given."""
-    return [int((judgments["grade"] == grade).sum()) for grade in GRADES]
+    return [int((judgments["grade"] == grade).sum()) for grade in rules.grades]
 
 
-def annotator_figures(mine: "pd.DataFrame", *, agreed: "pd.Series", fast_s: float, seed: int) -> Figures:
+def annotator_figures(mine: "pd.DataFrame", rules: Rules, *, agreed: "pd.Series", fast_s: float, seed: int) -> Figures:
     """Figures of one annotator.
 
     Args:
@@ -72,9 +72,11 @@ def annotator_figures(mine: "pd.DataFrame", *, agreed: "pd.Series", fast_s: floa
     return {
         "judgments": len(mine),
         "consensus": float(agreements.mean()) if len(agreements) else None,
-        "against_relevance": agreement.kappas(settled["grade"].tolist(), settled["relevance"].tolist(), seed=seed),
+        "against_relevance": agreement.kappas(
+            settled["grade"].tolist(), settled["relevance"].tolist(), n_grades=len(rules.grades), seed=seed
+        ),
         "bias": bias(settled),
-        "distribution": distribution(mine),
+        "distribution": distribution(mine, rules),
         "seconds": seconds(mine),
         "weeks": weeks(mine),
         "longest_run": longest_run(mine["grade"].to_numpy()),
@@ -131,34 +133,34 @@ def longest_streak(marked: NDArray[np.bool_]) -> int:
 FEWEST_GOLD = 10  # grades before their share says something
 
 
-def agreed_with_partner(judgments: "pd.DataFrame") -> "pd.Series":
-    """For each judgment whether the other grade of its pair and round is at most one away; missing without another."""
+def agreed_with_partner(judgments: "pd.DataFrame", rules: Rules) -> "pd.Series":
+    """For each judgment whether the grades of its pair and round agree; missing without another."""
     grades = judgments.groupby(["pair", "round"])["grade"]
-    is_near = grades.transform("max") - grades.transform("min") <= MAX_SPREAD
+    is_near = grades.transform("max") - grades.transform("min") <= rules.max_spread
     return is_near.where(grades.transform("size") > 1)
 
 
-def partners(judgments: "pd.DataFrame") -> dict[int, list[Figures]]:
+def partners(judgments: "pd.DataFrame", rules: Rules) -> dict[int, list[Figures]]:
     """For each annotator, their agreement with everybody who graded a pair of theirs; who shared most comes first."""
     by_annotator: dict[int, list[Figures]] = {int(person): [] for person in sorted(judgments["annotator"].unique())}
     grades = judgments[["pair", "annotator", "grade"]]
     meetings = grades.merge(grades, on="pair", suffixes=("", "_other"))
     meetings = meetings[meetings["annotator"] != meetings["annotator_other"]]
     for (person, other), rows in meetings.groupby(["annotator", "annotator_other"]):
-        table = agreement.table_of(rows["grade"].tolist(), rows["grade_other"].tolist())
-        by_annotator[int(person)].append(_partner(int(other), table))
+        table = agreement.table_of(rows["grade"].tolist(), rows["grade_other"].tolist(), len(rules.grades))
+        by_annotator[int(person)].append(_partner(int(other), table, rules))
     for figures in by_annotator.values():
         figures.sort(key=lambda partner: -partner["pairs"])  # stable: by account where they share equally many
     return by_annotator
 
 
-def _partner(number: int, table: NDArray[np.int64]) -> Figures:
+def _partner(number: int, table: NDArray[np.int64], rules: Rules) -> Figures:
     values = {str(weights): agreement.kappas_of(table[None], weights) for weights in Weights}
-    gap = np.abs(np.subtract.outer(GRADES, GRADES))
+    gap = np.abs(np.subtract.outer(rules.grades, rules.grades))
     return {
         "annotator": number,
         "pairs": int(table.sum()),
-        "consensus": float(table[gap <= MAX_SPREAD].sum() / table.sum()),
+        "consensus": float(table[gap <= rules.max_spread].sum() / table.sum()),
         **{weights: float(kappas[0]) if len(kappas) else None for weights, kappas in values.items()},
     }
 

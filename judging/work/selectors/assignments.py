@@ -41,8 +41,8 @@ LOCK = "SELECT id FROM judging_assignment WHERE id = {} FOR UPDATE"
 # planner no other way than by index: a plan made while the tables were empty would read all judgments of the site.
 ASSIGNMENT = """
 SELECT assignment.id, assignment.uuid, assignment.state, assignment.expires_at,
-    assignment.round, assignment.slot, assignment.annotator_id, assignment.batch_id, project.id, project.uuid,
-    query.text, 'annotator' = ANY (member.roles), person.is_simulated, policy.id, policy.lease_minutes,
+    assignment.round, assignment.slot, assignment.annotator_id, assignment.batch_id, batch.top_grade, project.id,
+    project.uuid, query.text, 'annotator' = ANY (member.roles), person.is_simulated, policy.id, policy.lease_minutes,
     policy.break_minutes, guideline.id, guideline.levels, pairs.*
 FROM judging_assignment assignment
 JOIN accounts_project project ON project.id = assignment.project_id
@@ -126,7 +126,7 @@ class PairView(NamedTuple):
         return not self.withdrawn and not any(at <= time for at in answered)
 
 
-COLUMNS = 19  # of an assignment, before those of its pairs
+COLUMNS = 20  # of an assignment, before those of its pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +141,7 @@ class OpenAssignment:
     slot: int
     annotator_id: int
     batch_id: int
+    top_grade: int
     project_id: int
     project_uuid: UUID
     query: str
@@ -368,7 +369,7 @@ WHERE batch.state = 'open' AND NOT batch.is_paused AND batch.free_slots > 0
 ORDER BY ordered.place LIMIT 1"""
 
 # Of a row ``batch`` and the account ``{annotator}``: some pair of the batch can still be assigned to them.
-PAIR_REMAINS = """EXISTS (SELECT 1 FROM judging_pair pair CROSS JOIN (VALUES (1), (2)) slots (slot)
+PAIR_REMAINS = """EXISTS (SELECT 1 FROM judging_pair pair CROSS JOIN generate_series(1, batch.judges) slots (slot)
         WHERE pair.batch_id = batch.id AND pair.state = CASE batch.round WHEN 1 THEN 'open' ELSE 'escalated' END
         AND NOT EXISTS (SELECT 1 FROM judging_judgment given
             WHERE given.pair_id = pair.id AND given.round = batch.round AND given.slot = slots.slot)

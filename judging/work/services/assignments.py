@@ -18,7 +18,7 @@ from judging.guidelines.selectors import policy_in_force
 from judging.models import Assignment, Batch, Policy
 from judging.qualification.services.exam_attempts import WarmUp, warm_up_due
 from judging.quality.services import gold_batch_for, gold_for, gold_slot
-from judging.work.rules import LEAVING, free_slots, lease_until, shuffled, slot_for, to_be_decided
+from judging.work.rules import LEAVING, free_slots, lease_until, rules_of, shuffled, slot_for, to_be_decided
 from judging.work.selectors import assignments as selectors
 from judging.work.selectors.assignments import OpenAssignment, batch_to_be_taken
 from judging.work.services.batches import ADVANCE_TASK, flagged_withdraw, slots_count
@@ -46,7 +46,7 @@ def assignment_take(*, project: Project, annotator: User, now: datetime | None =
     policy = policy_in_force(project.pk)
     begins = policy.warm_up and selectors.open_assignment(project_id=project.pk, annotator=annotator) is None
     if begins and warm_up_due(project=project, annotator=annotator, policy=policy, now=now) == WarmUp.DUE:
-        raise WarmUpDue("Your session begins with a warm-up of five pairs. Your desk leads you to it.")
+        raise WarmUpDue("Your session begins with a warm-up of a few pairs. Your desk leads you to it.")
     if readiness.some_lapsed:
         assignments_sweep(now=now, project=project)
     for attempt in range(TAKES):
@@ -94,7 +94,7 @@ def _next_batch_take(
 
 def _gold_take(project: Project, annotator: User, policy: Policy, now: datetime) -> Assignment | None:
     """A finished batch again, whose truth is known, when so much gold is due to the annotator."""
-    gold_batch = gold_batch_for(project.pk, annotator, policy=policy)
+    gold_batch = gold_batch_for(project, annotator, policy=policy)
     if gold_batch is None or selectors.open_assignment(project_id=project.pk, annotator=annotator):
         return None
     batch, gold = gold_batch
@@ -109,8 +109,8 @@ def _slot_take(batch_id: int, annotator: User, policy: Policy, now: datetime) ->
     if selectors.open_assignment(project_id=batch.project_id, annotator=annotator):
         return None  # their other tab was faster, and a third may be ending that one: it waits for us, so not we for it
     pairs = selectors.pairs_requested(batch_id=batch.pk, annotator_id=annotator.pk)
-    taken_slots = selectors.slots_taken(batch.pk)
-    offer = slot_for(pairs, taken_slots=taken_slots) if batch.state == Batch.State.OPEN else None
+    taken_slots, slots = selectors.slots_taken(batch.pk), rules_of(batch).slots
+    offer = slot_for(pairs, taken_slots=taken_slots, slots=slots) if batch.state == Batch.State.OPEN else None
     if offer is None:
         slots_count(batch, pairs, taken_slots)
         return None
@@ -120,7 +120,7 @@ def _slot_take(batch_id: int, annotator: User, policy: Policy, now: datetime) ->
         batch, annotator, round=batch.round, slot=slot, others=pair_ids, gold=gold, policy=policy, now=now
     )
     batch.begun = True
-    batch.free_slots = len(free_slots(pairs, taken_slots=[*taken_slots, slot]))
+    batch.free_slots = len(free_slots(pairs, taken_slots=[*taken_slots, slot], slots=slots))
     batch.save(update_fields=["begun", "free_slots"])
     return assignment
 
@@ -218,7 +218,7 @@ def _end(assignment_id: int, batch_id: int, *, state: Assignment.State, now: dat
     pairs = flagged_withdraw(batch)
     taken_slots = selectors.slots_taken(batch_id)
     slots_count(batch, pairs, taken_slots)
-    if to_be_decided(pairs, taken_slots=taken_slots):
+    if to_be_decided(pairs, taken_slots=taken_slots, slots=rules_of(batch).slots):
         send_on_commit(ADVANCE_TASK, batch_id)
 
 

@@ -5,22 +5,23 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from django.db import connection, transaction
-from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, F, Max, OuterRef, Q, QuerySet, Subquery
 
 from accounts.models import Project
 from annotation.models import Candidate, Moment, NamedQuerySet, Pooling, Query
-from annotation.pools.rules import BATCH_SIZE, BATCHES, in_batches
+from annotation.pools.rules import BATCHES, in_batches
 from core import clock
 from core.jobs import durable, swept
 from core.messages import send_on_commit
 from judging.guidelines.selectors import policy_in_force
 from judging.models import Assignment, Batch, BatchReview, Judgment, JudgmentDay, Pair, Tally
 from judging.projects.overview import tallies
+from judging.review.selectors import candidates_beyond
 from judging.review.services import EXTEND_ALL_TASK, EXTEND_TASK, batch_review_by_rule, reviews_sweep
 from judging.webhooks.models import Event
 from judging.webhooks.services import event_record
 from judging.work import rules
-from judging.work.rules import SLOTS, RequestedPair, free_slots
+from judging.work.rules import RequestedPair, free_slots, rules_of
 from judging.work.selectors.assignments import pairs_requested, slots_taken
 
 logger = logging.getLogger(__name__)
@@ -30,25 +31,26 @@ EXTENDED_AT_ONCE = 25  # second batches by one message: half a second
 
 @transaction.atomic
 def batch_create(*, query: Query, number: int) -> Batch | None:
-    """Open ranks 1 to 20 (number 1) or 21 to 40 (number 2) by similarity for judging. Repeating it returns the batch
-    that is there; None when no candidate has such a rank."""
-    query = Query.objects.select_for_update().get(pk=query.pk)
+    """Open the best candidates by similarity (number 1), or as many behind them (number 2), for judging. Repeating it
+    returns the batch that is there; None when no candidate has such a rank."""
+    query = Query.objects.select_for_update(of=("self",)).select_related("project").get(pk=query.pk)
     batch = Batch.objects.filter(query=query, number=number).first()
     if batch:
         return batch
-    ranks = ((number - 1) * BATCH_SIZE + 1, number * BATCH_SIZE)
+    size = query.project.batch_size
+    ranks = ((number - 1) * size + 1, number * size)
     ranked = query.candidates.filter(source=Candidate.Source.SIMILARITY, rank__range=ranks)
     candidates = list(ranked.filter(moment__preview_state=Moment.Preview.READY).order_by("rank"))
     return _batch_open(query, number, candidates) if candidates else None
 
 
 def batches_pool(*, query: Query, pooling: Pooling, candidates: Sequence[Candidate]) -> list[Batch]:
-    """Open batches of twenty of these, numbered behind the last; the caller holds the query's row."""
+    """Open batches of these, numbered behind the last; the caller holds the query's row."""
     last = Batch.objects.filter(query=query).aggregate(last=Max("number"))["last"] or 0
     first = max(last, BATCHES) + 1
     return [
-        _batch_open(query, number, twenty, pooling)
-        for number, twenty in enumerate(in_batches(candidates, BATCH_SIZE), start=first)
+        _batch_open(query, number, some, pooling)
+        for number, some in enumerate(in_batches(candidates, query.project.batch_size), start=first)
     ]
 
 
@@ -60,6 +62,8 @@ def _batch_open(query: Query, number: int, candidates: Sequence[Candidate], pool
         query=query,
         number=number,
         pooling=pooling,
+        **rules_of(query.project)._asdict(),
+        free_slots=query.project.judges,
         priority=query_set.priority if query_set else 0,
         is_paused=query_set.is_paused if query_set else False,
         # as the query's first batch; of a first one, as its set says now, or what was imported
@@ -90,8 +94,8 @@ def batch_advance(*, batch_id: int) -> None:
     states = set(batch.pairs.values_list("state", flat=True))
     if not states & {Pair.State.OPEN, Pair.State.ESCALATED}:
         _batch_close(batch, now=clock.now())
-    elif batch.round == 1 and Pair.State.OPEN not in states:
-        batch.round, batch.free_slots, batch.begun = 2, len(SLOTS), False
+    elif batch.round < batch.max_rounds and Pair.State.OPEN not in states:
+        batch.round, batch.free_slots, batch.begun = 2, batch.judges, False
         batch.save(update_fields=["round", "free_slots", "begun"])
         logger.info("batch %s: second round", batch.pk)
     else:
@@ -108,7 +112,7 @@ def _pairs_decide(batch: Batch) -> None:
         grades.setdefault((pair_id, state), []).append(grade)
     decided: dict[rules.Outcome, list[int]] = {}
     for (pair_id, state), pair_grades in grades.items():
-        outcome = rules.settle(pair_grades)
+        outcome = rules.settle(pair_grades, rules_of(batch))
         if outcome.state not in (rules.State.WAITING, state):
             decided.setdefault(outcome, []).append(pair_id)
     for outcome, pair_ids in decided.items():
@@ -124,7 +128,7 @@ def _batch_close(batch: Batch, *, now: datetime) -> None:
     about = {"batch": batch.uuid, "number": batch.number, "state": batch.state}
     event_record(project_id=batch.project_id, event=Event.BATCH_DONE, **about)
     policy = policy_in_force(batch.project_id)
-    if batch.number == 1 and policy.extend_automatically:
+    if batch.number == 1 and (policy.extend_automatically or not batch.project.has_second_batch):
         batch_review_by_rule(batch=batch, policy=policy)
     elif batch.number == 1:
         event_record(project_id=batch.project_id, event=Event.QUERY_WAITING, **about)
@@ -147,12 +151,7 @@ def batches_extend(*, project_id: int | None = None, after: int = 0) -> None:
     them, in the order of their first batches from ``after`` on; a message opens those that follow, so that decisions
     which people wait for are taken in between."""
     second = Batch.objects.filter(query=OuterRef("batch__query"), number=2)
-    beyond = Candidate.objects.filter(
-        query=OuterRef("batch__query"),
-        source=Candidate.Source.SIMILARITY,
-        rank__range=(BATCH_SIZE + 1, BATCHES * BATCH_SIZE),
-        moment__preview_state=Moment.Preview.READY,
-    )
+    beyond = candidates_beyond().filter(query=OuterRef("batch__query"), moment__preview_state=Moment.Preview.READY)
     decisions = BatchReview.objects.filter(~Exists(second), Exists(beyond), decision=BatchReview.Decision.EXTEND)
     if project_id is not None:
         decisions = decisions.filter(batch__project=project_id)
@@ -174,20 +173,20 @@ def batches_sweep() -> None:
     )
     idle = Batch.objects.filter(~Exists(open_assignments), state=Batch.State.OPEN)
     complete = idle.filter(free_slots=0)
-    in_part = idle.filter(Exists(_pairs_with_both_grades()), free_slots__gt=0, begun=True)
+    in_part = idle.filter(Exists(_pairs_with_all_grades()), free_slots__gt=0, begun=True)
     for batch_id in [*complete.values_list("pk", flat=True), *in_part.values_list("pk", flat=True)]:
         batch_advance(batch_id=batch_id)
     batches_extend()
     reviews_sweep()
 
 
-def _pairs_with_both_grades() -> QuerySet[Pair]:
-    """Pairs of the batch around this that its round asks for, though both slots have graded them."""
+def _pairs_with_all_grades() -> QuerySet[Pair]:
+    """Pairs of the batch around this that its round asks for, though all its judges have graded them."""
     in_round = Q(batch__round=1, state=Pair.State.OPEN) | Q(batch__round=2, state=Pair.State.ESCALATED)
-    by_slot = [
-        Judgment.objects.filter(pair=OuterRef("pk"), round=OuterRef("batch__round"), slot=slot) for slot in SLOTS
-    ]
-    return Pair.objects.filter(in_round, *map(Exists, by_slot), batch=OuterRef("pk"))
+    grades = Judgment.objects.filter(pair=OuterRef("pk"), round=OuterRef("batch__round")).order_by()
+    n_grades = Subquery(grades.values("pair").annotate(n=Count("pk")).values("n"))
+    pairs = Pair.objects.filter(in_round, batch=OuterRef("pk"))
+    return pairs.annotate(n_grades=n_grades).filter(n_grades=F("batch__judges"))
 
 
 FLAGS_TO_WITHDRAW = 2
@@ -201,7 +200,8 @@ def slots_count(
         free = 0
     else:
         pairs = pairs_requested(batch_id=batch.pk) if requested_pairs is None else requested_pairs
-        free = len(free_slots(pairs, taken_slots=slots_taken(batch.pk) if taken_slots is None else taken_slots))
+        taken_slots = slots_taken(batch.pk) if taken_slots is None else taken_slots
+        free = len(free_slots(pairs, taken_slots=taken_slots, slots=rules_of(batch).slots))
     if free != batch.free_slots:
         batch.free_slots = free
         batch.save(update_fields=["free_slots"])

@@ -17,11 +17,18 @@ from django.db import IntegrityError, transaction
 from accounts.models import User
 from core import clock
 from core.sql import sql_rows
-from judging.exceptions import FormStale, JudgingError, NotAnnotator, NotAssigned, PairWithdrawn
+from judging.exceptions import (
+    FormStale,
+    JudgingError,
+    NotAnnotator,
+    NotAssigned,
+    PairWithdrawn,
+    grade_known_or_refused,
+)
 from judging.models import Assignment, Flag, Judgment, JudgmentChange
 from judging.quality.services import GIVE_GOLD, gold_change, gold_given_under
 from judging.work import rules
-from judging.work.rules import GRADES, lease_until
+from judging.work.rules import lease_until
 from judging.work.selectors.assignments import OpenAssignment, PairView, assignment_by_pair
 from judging.work.services.assignments import running_or_refused
 
@@ -67,15 +74,13 @@ def judgment_submit(
         active_ms: how long the pair was before the annotator, as their page measured; a change adds to what is there.
 
     Raises:
-        ValueError: the grade is outside 0..4.
         NotAssigned: the person never held this pair.
+        GradeUnknown: the project has no such grade.
         LeaseLost: the assignment has ended or its time has run out.
         PairWithdrawn: nobody needs to judge the pair any more.
         FormStale: the key is not the one of the pair as it stands.
         JudgingError: somebody else's grade holds this place.
     """
-    if grade not in GRADES:
-        raise ValueError(f"a grade is 0 to 4, got {grade}")
     submission: Any = {"grade": grade, "key": key, "comment": comment, "active_ms": active_ms, "now": now}
     answer = _submit(annotator, pair_uuid, lock=False, **submission)
     if answer is None:
@@ -101,6 +106,7 @@ def _submit(
     assignment, index = _assigned(annotator, pair_uuid, lock=lock)
     pair_view = assignment.pair_views[index]
     now = now or clock.now()
+    grade_known_or_refused(grade, assignment.top_grade)
     if key is not None and key != assignment.key_of(pair_view):
         return _answered_before(assignment, index, key, grade)
     running_or_refused(assignment, now)

@@ -47,11 +47,11 @@ def pair_restore(*, pair: Pair, lead: User, reason: str = "") -> None:
     batch, row = _locked(pair)
     if row.state != Pair.State.WITHDRAWN:
         raise NotPossibleNow("This pair is not withdrawn.")
-    state, relevance = _state_by_grades(row)
+    state, relevance = _state_by_grades(row, rules.rules_of(batch))
     undecided = state in (Pair.State.OPEN, Pair.State.ESCALATED)
     if undecided and batch.state == Batch.State.DONE:
         raise NotPossibleNow("The batch is finished and the grades of this pair decide nothing; it stays withdrawn.")
-    if state == Pair.State.OPEN and batch.round == 2:
+    if state == Pair.State.OPEN and batch.round > 1:
         raise NotPossibleNow("The first round of this batch is over and this pair lacks grades of it.")
     reason_of_drop = Pair.Reason.NO_CONSENSUS if state == Pair.State.DROPPED else ""
     Pair.objects.filter(pk=row.pk).update(
@@ -65,10 +65,10 @@ def _locked(pair: Pair) -> tuple[Batch, Pair]:
     return batch, Pair.objects.select_related("candidate").get(pk=pair.pk)
 
 
-def _state_by_grades(pair: Pair) -> tuple[str, int | None]:
+def _state_by_grades(pair: Pair, project_rules: rules.Rules) -> tuple[str, int | None]:
     """State and relevance by the grades of assignments that have ended."""
     final = Judgment.objects.filter(pair=pair).exclude(assignment__state=Assignment.State.OPEN)
-    outcome = rules.settle(list(final.values_list("grade", flat=True)))
+    outcome = rules.settle(list(final.values_list("grade", flat=True)), project_rules)
     if outcome.state != rules.State.WAITING:
         return str(outcome.state), outcome.relevance
     rounds = set(final.values_list("round", flat=True))

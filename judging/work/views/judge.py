@@ -27,7 +27,7 @@ from core.files import IMMUTABLE, file_answer
 from core.forms import KeyForm, SubmitForm
 from core.lists import page_of
 from core.refusals import refusal_log
-from judging.exceptions import FormStale, GuidelineUnconfirmed, NotAssigned, PairWithdrawn, WarmUpDue
+from judging.exceptions import FormStale, GradeUnknown, GuidelineUnconfirmed, NotAssigned, PairWithdrawn, WarmUpDue
 from judging.guidelines.views import guideline_context
 from judging.models import Assignment, ExamAttempt, Flag
 from judging.qualification.services.exam_attempts import attempt_start, warm_up_is_missing
@@ -134,7 +134,7 @@ def _answered(
         return _refused(request, pair_uuid, note, status=status)
     try:
         answer = submit(annotator=cast(User, request.user), pair_uuid=pair_uuid, **form.cleaned_data)
-    except (FormStale, PairWithdrawn) as error:
+    except (FormStale, GradeUnknown, PairWithdrawn) as error:
         return _refused(request, pair_uuid, str(error), status=error.status)
     assignment, index = answer.assignment, answer.index
     if is_htmx(request):

@@ -19,7 +19,8 @@ from tests.judging.views.acts import hold, key, rows
 
 pytestmark = pytest.mark.django_db
 JSON = "application/json"
-WHOLE = "grade: A grade is a whole number from 0 to 4."
+WHOLE = "grade: A grade is a whole number of the scale."
+BEYOND = "A grade is a whole number from 0 to 4."
 MALFORMED = "The body is not JSON that can be read."
 LARGE = "A request has at most 64 KB; nothing was read or stored."
 
@@ -64,10 +65,15 @@ def refused(caplog: pytest.LogCaptureFixture) -> Refusal:
 
 
 @pytest.mark.parametrize(
-    "grade", ["3", "", "two", 3.0, 2.5, -0.0, True, False, -1, 5, 17, 10**30, [3], [], {"grade": 3}, "3\0"], ids=repr
+    "grade", ["3", "", "two", 3.0, 2.5, -0.0, True, False, -1, 10, 17, 10**30, [3], [], {"grade": 3}, "3\0"], ids=repr
 )
 def test_a_grade_that_is_none(program: Program, assignment: Assignment, refused: Refusal, grade: Any) -> None:
     refused(lambda: program.grade(assignment, pairs_in_order(assignment)[0], grade), 422, "invalid", WHOLE)
+
+
+@pytest.mark.parametrize("grade", [5, 9])
+def test_a_grade_beyond_the_scale(program: Program, assignment: Assignment, refused: Refusal, grade: int) -> None:
+    refused(lambda: program.grade(assignment, pairs_in_order(assignment)[0], grade), 422, "invalid", BEYOND)
 
 
 GIVEN = str(uuid4())

@@ -70,6 +70,23 @@ class TestProjects:
         assert answer.json()["queries"] == {"train": 0, "val": 0, "test": 1}
         assert answer.json()["corpus"] == {"uuid": str(corpus.uuid), "name": corpus.name}
 
+    def test_a_project_has_rules_of_its_own(self) -> None:
+        program = Program(lead(ProjectFactory()))
+        rules = {
+            "top_grade": 2,
+            "judges": 3,
+            "max_spread": 0,
+            "max_rounds": 1,
+            "batch_size": 8,
+            "has_second_batch": False,
+        }
+        assert program.post("projects", name="films", **rules).json()["rules"] == rules
+        corpus = str(Project.objects.get(name="films").dataset.corpus.uuid)
+        again = program.post("projects", name="again", corpus=corpus, top_grade=9).json()["rules"]
+        assert (again["top_grade"], again["judges"], again["batch_size"]) == (9, 2, 20)
+        assert refusal(program.post("projects", name="odd", judges=5)) == NOT_POSSIBLE
+        assert not Project.objects.filter(name="odd").exists()
+
     def test_a_corpus_of_others_is_not_there(self) -> None:
         program = Program(lead(ProjectFactory()))
         theirs = ProjectFactory()

@@ -9,6 +9,7 @@ from annotation.models import Measure, Subtitle, TextStatistics, TextVector, Vid
 from core.models import AuditEvent, Job
 from tests.factories import (
     NOW,
+    BatchFactory,
     CorpusFactory,
     DescriptionFactory,
     MeasureFactory,
@@ -45,6 +46,26 @@ def description_of(corpus: object, source_id: int) -> object:
     return DescriptionFactory(moment__video__corpus=corpus, source_id=source_id)
 
 
+def project_with_a_batch() -> Project:
+    return BatchFactory().project  # type: ignore[no-any-return]
+
+
+OTHER_RULES = {
+    "top_grade": 3,
+    "judges": 3,
+    "max_spread": 0,
+    "max_rounds": 1,
+    "batch_size": 10,
+    "has_second_batch": False,
+}
+NO_RULES = {
+    "a scale has two grades": {"top_grade": 0, "max_spread": 0},
+    "a scale has ten grades at most": {"top_grade": 10},
+    "nobody judges alone": {"judges": 1},
+    "no more than three judge in a round": {"judges": 4},
+    "there is a round": {"max_rounds": 0},
+    "there are two rounds at most": {"max_rounds": 3},
+}
 REFUSED: Refused = {
     "text_statistics_computed_say_something": adding(statistics, computed_at=NOW),
     "video_name_once_per_corpus": again(VideoFactory, corpus=CorpusFactory, name="a"),
@@ -76,10 +97,18 @@ REFUSED: Refused = {
     "measure_once": again(measure),
     "measure_has_a_name": adding(measure, name=""),
     "project_demo_has_videos_and_seed": change(ProjectFactory, demo_videos=3),
+    "project_rules_are_possible": change(ProjectFactory, max_spread=4),
+    "project_batch_of_5_to_50_pairs": change(ProjectFactory, batch_size=4),
     "job_runs_once_per_project_and_kind": again(job, project=ProjectFactory),
     "job_done_within_total": change(job, done=1),
 }
 MORE: More = {
+    "project_rules_are_possible": {sentence: change(ProjectFactory, **values) for sentence, values in NO_RULES.items()},
+    "project_batch_of_5_to_50_pairs": {"a batch has 50 pairs at most": change(ProjectFactory, batch_size=51)},
+    "its rules are fixed": {
+        f"a project with a batch keeps its {field}": change(project_with_a_batch, **{field: value})
+        for field, value in OTHER_RULES.items()
+    },
     "video_upload_is_read_when_whole": {
         "what is whole is not on its way any more": change(VideoUploadFactory, offset=100),
         "no more is here than the file has": change(VideoUploadFactory, offset=101),
@@ -96,5 +125,5 @@ MORE: More = {
 }
 TRIGGERS = {
     *("audit_event_is_append_only", "audit_event_is_never_emptied", "measure_is_append_only"),
-    "project_has_a_corpus",
+    *("project_has_a_corpus", "project_rules_are_fixed"),
 }

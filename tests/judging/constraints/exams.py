@@ -91,7 +91,7 @@ REFUSED: Refused = {
     "exam_closed_has_its_time": change(ExamFactory, state="closed"),
     "exam_truth_rule_is_of_a_cohort": change(ExamFactory, kind="stored", truth_rule="agreeing"),
     "known_pair_once_per_project": twice(KnownPairFactory, "exam", "query", "moment"),
-    "known_pair_anchor_is_a_grade_in_an_exam": change(KnownPairFactory, anchor=5),
+    "known_pair_anchor_is_a_grade_in_an_exam": change(KnownPairFactory, anchor=10),
     "known_pair_truth_is_a_median": change(KnownPairFactory, truth=Decimal("2.4")),
     "known_pair_says_where_its_truth_is_from": change(KnownPairFactory, source="settled", truth=2),
     "known_pair_of_the_tutorial_has_its_truth": change(KnownPairFactory, tutorial_position=1),
@@ -104,7 +104,7 @@ REFUSED: Refused = {
     "exam_attempt_shown_before_is_a_part_of_it": change(ExamAttemptFactory, known_ids=[1, 2], shown_before=3),
     "exam_grade_once_per_pair_and_try": graded_again,
     "exam_grade_first_once_per_annotator": first_grade_again,
-    "exam_grade_from_0_to_4": change(ExamGradeFactory, grade=5),
+    "exam_grade_from_0_to_9": change(ExamGradeFactory, grade=10),
 }
 MORE: More = {
     "exam_one_at_a_time": {
@@ -119,7 +119,7 @@ MORE: More = {
     },
     "exam_attempt_of_an_exam_names_it": {"a tutorial is of no exam": change(ExamAttemptFactory, purpose="tutorial")},
     "exam_attempt_ended_has_its_time": {"an attempt that goes on has no end": change(ExamAttemptFactory, ended_at=NOW)},
-    "known_pair_truth_is_a_median": {"no truth above 4": change(KnownPairFactory, truth=Decimal("4.5"))},
+    "known_pair_truth_is_a_median": {"no truth above 9": change(KnownPairFactory, truth=Decimal("9.5"))},
     "comes before anybody hands in": {
         "no anchor once somebody has handed in": anchor_after("waiting"),
         "no anchor once somebody has missed it": anchor_after("missed"),
@@ -144,6 +144,10 @@ MORE: More = {
         "first grades are final once handed in": changed_after_handing_in,
         "a grade of an attempt keeps its try": change(ExamGradeFactory, try_number=1),
     },
+    "is beyond its scale": {
+        "a grade of an attempt is of the scale": adding(ExamGradeFactory, exam_attempt=ExamAttemptFactory, grade=5),
+        "a grade of an attempt stays within the scale": change(ExamGradeFactory, grade=5),
+    },
     "are kept as they are": {"grades of an attempt stay": deletion(ExamGradeFactory)},
     "is final": {
         "a truth is final": change(known_truth, truth=3),
@@ -154,5 +158,5 @@ MORE: More = {
 }
 TRIGGERS = {
     *("known_pair_anchor_is_beforehand", "known_pair_truth_is_final"),
-    *("exam_grade_is_asked_for", "exam_grade_is_kept"),
+    *("exam_grade_is_asked_for", "exam_grade_is_kept", "exam_grade_is_of_the_scale"),
 }

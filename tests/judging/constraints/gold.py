@@ -7,7 +7,7 @@ from django.db.models import F
 
 from judging.models import Assignment
 from tests.factories import AssignmentFactory, BatchFactory, GoldGradeFactory, annotator
-from tests.judging.constraints.writes import More, Prepare, Refused, Write, change, deletion
+from tests.judging.constraints.writes import More, Prepare, Refused, Write, adding, change, deletion
 
 
 def ask_again() -> Write:
@@ -30,9 +30,14 @@ def unrequested_grade(**other: Callable[[Any], object]) -> Prepare:
 
 REFUSED: Refused = {
     "gold_grade_once_per_pair_and_annotator": ask_again,
-    "gold_grade_from_0_to_4": change(GoldGradeFactory, grade=5),
+    "gold_grade_from_0_to_9": change(GoldGradeFactory, grade=10),
 }
 MORE: More = {
+    "gold_grade_from_0_to_9": {"a truth is a grade": change(GoldGradeFactory, truth=10)},
+    "grade .* is beyond its scale": {
+        "a gold grade is of the scale": adding(GoldGradeFactory, grade=5),
+        "a gold grade stays within the scale": change(GoldGradeFactory, grade=5),
+    },
     "does not ask for gold pair": {
         "a gold grade is given on a gold pair only": unrequested_grade(),
         "a gold grade is given by whom it is asked of": unrequested_grade(
@@ -41,4 +46,4 @@ MORE: More = {
     },
     "are kept as they are": {"a gold grade is not deleted": deletion(GoldGradeFactory)},
 }
-TRIGGERS = {"gold_grade_is_asked_for", "gold_grade_is_kept"}
+TRIGGERS = {"gold_grade_is_asked_for", "gold_grade_is_kept", "gold_grade_is_of_the_scale"}

@@ -3,7 +3,7 @@
 from functools import partial
 
 from judging.models import Assignment, Flag, Judgment, JudgmentChange, Pair
-from tests.factories import NOW, AssignmentFactory, BatchFactory, JudgmentFactory, MembershipFactory
+from tests.factories import NOW, AssignmentFactory, BatchFactory, JudgmentFactory, MembershipFactory, ProjectFactory
 from tests.judging.constraints.writes import More, Prepare, Refused, Write, adding, again, change, deletion, maker
 
 judgment_change = maker(JudgmentChange, judgment=JudgmentFactory, from_grade=1, to_grade=2)
@@ -43,9 +43,8 @@ def same_person_again() -> Write:
     return lambda: judgment_on(pair, annotator=first.annotator, slot=2)
 
 
-def three_of_one_round() -> Write:
+def slot_again() -> Write:
     pair = pair_of_batch()
-    judgment_on(pair, slot=1)
     judgment_on(pair, slot=2)
     return lambda: judgment_on(pair, slot=2)
 
@@ -83,10 +82,15 @@ def same_without_assignment() -> Write:
     return partial(Judgment.objects.create, **row)
 
 
-def imported_judgment() -> Judgment:
-    pair = pair_of_batch()
+def imported_judgment(pair: Pair | None = None, **values: object) -> Judgment:
+    pair = pair or pair_of_batch()
     person = MembershipFactory(project=pair.batch.project).user
-    return Judgment.objects.create(pair=pair, annotator=person, round=1, slot=1, grade=1, source="imported")
+    fields = {"pair": pair, "annotator": person, "round": 1, "slot": 1, "grade": 1, "source": "imported"}
+    return Judgment.objects.create(**{**fields, **values})
+
+
+def pair_of_one_round() -> Pair:
+    return BatchFactory(query__project=ProjectFactory(max_rounds=1), pairs=1).pairs.get()
 
 
 def flag_taken_back_after_the_end() -> Write:
@@ -97,13 +101,13 @@ def flag_taken_back_after_the_end() -> Write:
 
 REFUSED: Refused = {
     "judgment_once_per_pair_and_annotator": same_person_again,
-    "judgment_two_per_pair_and_round": three_of_one_round,
-    "judgment_grade_from_0_to_4": change(JudgmentFactory, grade=5),
-    "judgment_slot_is_1_or_2": change(JudgmentFactory, slot=3),
+    "judgment_once_per_pair_round_and_slot": slot_again,
+    "judgment_grade_from_0_to_9": change(JudgmentFactory, grade=10),
+    "judgment_slot_is_1_to_3": change(JudgmentFactory, slot=4),
     "judgment_round_is_1_or_2": change(JudgmentFactory, round=3),
     "judgment_given_under_an_assignment_unless_imported": change(JudgmentFactory, assignment=None),
     "judgment_origin_of_the_imported": change(JudgmentFactory, origin="person"),
-    "judgment_previous_grade_from_0_to_4": change(JudgmentFactory, previous_grade=5),
+    "judgment_previous_grade_from_0_to_9": change(JudgmentFactory, previous_grade=10),
     "flag_once_per_pair_and_annotator": again(flag, assignment=AssignmentFactory),
     "flag_says_why": change(flag, reason="boring"),
     "judgment_change_is_one": change(judgment_change, to_grade=1),
@@ -132,6 +136,8 @@ MORE: More = {
             JudgmentFactory, assignment=AssignmentFactory, pair=pair_of_batch, position=1
         ),
         "no grade for a pair left out": judgment_left_out,
+        "no imported grade of a third judge of two": adding(imported_judgment, pair=pair_of_batch, slot=3),
+        "no imported grade of a second round of one": adding(imported_judgment, pair=pair_of_one_round, round=2),
         "no grade without an assignment": same_without_assignment,
         "no grade for a settled pair": judgment_in_state("settled", relevance=2),
         "no grade for a dropped pair": judgment_in_state("dropped", reason="no_consensus"),
@@ -139,6 +145,11 @@ MORE: More = {
         "no first grade for an escalated pair": judgment_in_state("escalated"),
         "no second grade for an open pair": judgment_in_state("open", 2),
     },
+    "is beyond (?!its)": {
+        "no grade beyond the scale": adding(JudgmentFactory, assignment=AssignmentFactory, grade=5),
+        "no imported grade beyond the scale": adding(imported_judgment, pair=pair_of_batch, grade=5),
+    },
+    "grade .* is beyond its scale": {"a grade stays within the scale": change(JudgmentFactory, grade=5)},
     "never deleted": {
         "grades stay": deletion(JudgmentFactory),
         "imported grades stay": deletion(imported_judgment),
@@ -169,5 +180,5 @@ MORE: More = {
 }
 TRIGGERS = {
     *("flag_is_asked_for", "flag_is_kept", "judgment_change_is_kept"),
-    *("judgment_is_asked_for", "judgment_is_final", "judgment_is_kept"),
+    *("judgment_is_asked_for", "judgment_is_final", "judgment_is_kept", "changed_grade_is_of_the_scale"),
 }

@@ -18,10 +18,10 @@ release = maker(Release, project=ProjectFactory, version=1)
 REFUSED: Refused = {
     "policy_version_once_per_project": adding(PolicyFactory, project=ProjectFactory),
     "policy_lease_lasts": change(policy, lease_minutes=0),
-    "policy_mean_is_a_relevance": change(policy, extend_from_mean=4.5),
+    "policy_mean_is_a_relevance": change(policy, extend_from_mean=9.5),
     "guideline_version_once_per_project": adding(GuidelineFactory, project=ProjectFactory),
     "guideline_example_once_per_grade": again(example, guideline=first_guideline),
-    "guideline_example_grade_from_0_to_4": change(example, grade=5),
+    "guideline_example_grade_from_0_to_9": change(example, grade=10),
     "release_version_once_per_project": again(release, project=ProjectFactory),
     "release_ready_has_its_archive": change(release, state="ready"),
 }

@@ -65,13 +65,13 @@ draft_example = maker(GuidelineDraftExample, draft=draft, grade=1, query_text="q
 REFUSED: Refused = {
     "policy_screening_can_be_passed": change(policy, screening_passing=13),
     "policy_exam_can_be_passed": change(policy, exam_kappa=1.1),
-    "policy_exam_conditions_are_bounds": change(policy, exam_levels=6),
+    "policy_exam_conditions_are_bounds": change(policy, exam_levels=11),
     "policy_gold_is_the_lesser_part": change(policy, gold_percent=51),
     "policy_pay_is_an_amount": change(policy, pay_rate=-1),
     "policy_alerts_are_thresholds": change(policy, alert_gold=1.1),
     "guideline_confirmation_once_per_annotator": twice(confirmation, "guideline", "annotator"),
     "guideline_draft_example_once_per_grade": again(draft_example, draft=draft),
-    "guideline_draft_example_grade_from_0_to_4": change(draft_example, grade=5),
+    "guideline_draft_example_grade_from_0_to_9": change(draft_example, grade=10),
     "screening_question_says_something": change(question, description=""),
     "screening_question_has_2_to_6_options": options(["only"]),
     "screening_question_has_a_right_option": change(question, correct=3),
@@ -88,6 +88,7 @@ MORE: More = {
     "policy_exam_conditions_are_bounds": {
         "a lower bound is a kappa": change(policy, exam_kappa_low=1.1),
         "a bias is a distance of grades": change(policy, exam_bias=-0.1),
+        "a bias is within the longest scale": change(policy, exam_bias=9.1),
         "at least one level is told apart": change(policy, exam_levels=0),
     },
     "policy_exam_can_be_passed": {"the kappa of the pass rule is a known one": change(policy, exam_weights="cubic")},

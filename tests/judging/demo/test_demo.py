@@ -33,7 +33,7 @@ class TestSeed:
         assert len(set(texts)) == len(texts)
         assert not project.queries.filter(split="train", text__in=texts).exists()
         job = Job.objects.get(project=project)
-        assert (job.state, job.done, job.total) == ("running", 0, videos + 6)
+        assert (job.state, job.done, job.total) == ("running", 0, videos + 7)
 
     def test_people(self) -> None:
         project = seeded()

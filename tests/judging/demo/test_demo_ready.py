@@ -20,7 +20,7 @@ from accounts.models import Project, User
 from annotation.models import Pooling, Video
 from annotation.previews import services
 from core.models import Job
-from judging.demo.services import JOB, LOGINS, demo_advance, demo_render
+from judging.demo.services import JOB, LOGINS, YES_OR_NO_NAME, demo_advance, demo_render
 from judging.demo.simulation import truth_for, visitors_answer
 from judging.figures.views import BY_NAME
 from judging.models import Assignment, Batch, BatchReview, Judgment, Pair, Release
@@ -71,6 +71,7 @@ class TestReady:
         self.states(ready)
         self.grades(ready)
         self.releases(ready)
+        self.yes_or_no(ready)
         examples = ready.guidelines.latest("version").examples.all()
         assert len(examples) >= 3
         assert len({example.query_text for example in examples}) == 1
@@ -94,12 +95,23 @@ class TestReady:
         pairs = Pair.objects.select_related("batch__query__caption__moment__video", "candidate__moment__video")
         off = []
         for pair in pairs.filter(state__in=["settled", "dropped"]).prefetch_related("judgments"):
-            outcome = rules.settle([judgment.grade for judgment in pair.judgments.all()])
+            outcome = rules.settle([judgment.grade for judgment in pair.judgments.all()], rules.rules_of(pair.batch))
             assert (pair.state, pair.relevance) == outcome
-            if pair.relevance is not None:
+            if pair.relevance is not None and pair.batch.project_id == ready.pk:
                 off.append(abs(pair.relevance - truth_for(pair.batch.query, pair.candidate.moment)))
         assert len(off) > 50
         assert 0 < sum(off) / len(off) < 1
+
+    def yes_or_no(self, ready: Project) -> None:
+        """Of three queries one waits for a lead, one lacks its third judge, and one is for visitors."""
+        second = Project.objects.exclude(pk=ready.pk).get()
+        assert (second.name, second.dataset.corpus_id) == (YES_OR_NO_NAME, ready.dataset.corpus_id)
+        assert rules.rules_of(second) == rules.Rules(top_grade=1, judges=3, max_spread=0, max_rounds=2)
+        batches = Batch.objects.filter(project=second).order_by("query__number")
+        assert [(batch.state, batch.free_slots, batch.pairs.count()) for batch in batches] == [
+            *(("done", 0, 10), ("open", 1, 10), ("open", 3, 10)),
+        ]
+        assert review_queue(second).get() == batches[0]
 
     def releases(self, ready: Project) -> None:
         """Of the second the first says what changed: a query more, and a caption that was corrected."""

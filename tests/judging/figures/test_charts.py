@@ -6,12 +6,13 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from core.charts.canvas import Canvas, document
-from judging.figures.charts import Ranked, ranked_chart, shares_chart, standalone_style
+from judging.figures.charts import Ranked, near_words, ranked_chart, shares_chart, standalone_style
+from judging.work.rules import TVR_RANKING, Rules
 from tests.core.test_charts import elements_of, words
 
 
 def test_shares_fill_the_column_and_nothing_is_drawn_for_none() -> None:
-    chart = shares_chart("Shares", ["1", "2"], [(1, 0, 0, 0, 3), (0, 0, 0, 0, 0)], x_name="rank")
+    chart = shares_chart("Shares", ["1", "2"], [(1, 0, 0, 0, 3), (0, 0, 0, 0, 0)], TVR_RANKING, x_name="rank")
     zero, four = (elements_of(chart, "rect", css)[-1] for css in ("r0", "r4"))  # the first is the legend's
     assert float(four.get("height", "")) == pytest.approx(3 * float(zero.get("height", "")), abs=0.2)
     foot = float(four.get("y", "")) + float(four.get("height", ""))
@@ -20,18 +21,39 @@ def test_shares_fill_the_column_and_nothing_is_drawn_for_none() -> None:
     assert len(elements_of(chart, "rect", "r2")) == 1
 
 
+def test_no_and_yes_are_drawn_in_the_colours_of_the_worst_and_the_best() -> None:
+    yes_or_no = Rules(top_grade=1, judges=3, max_spread=0, max_rounds=2)
+    chart = shares_chart("Shares", ["1"], [(1, 3)], yes_or_no, x_name="rank")
+    titles = {css: [bar[0].text for bar in elements_of(chart, "rect", css) if len(bar)] for css in ("r0", "r1", "r4")}
+    no, yes = "1: relevance 0: 1 of 4, 25.0 %", "1: relevance 1: 3 of 4, 75.0 %"
+    assert titles == {"r0": [no], "r1": [], "r4": [yes]}
+    assert [len(elements_of(chart, "rect", f"r{shade}")) for shade in range(5)] == [2, 0, 0, 0, 2]  # with the legend
+    bars = ranked_chart("Yes", [Ranked(1, 1, "settled", None)], yes_or_no)
+    assert len(elements_of(bars, "rect", "r4")) == 1
+
+
+@pytest.mark.parametrize(
+    ("max_spread", "phrase"), [(0, "equal"), (1, "at most one apart"), (2, "at most 2 apart"), (8, "at most 8 apart")]
+)
+def test_grades_that_agree_in_words(max_spread: int, phrase: str) -> None:
+    assert near_words(max_spread) == phrase
+
+
 def test_relevance_by_rank_with_similarity() -> None:
     candidates = [Ranked(1, 4, "settled", 0.5), Ranked(2, None, "dropped", -0.2), Ranked(3, 0, "settled", None)]
-    chart = ranked_chart("A man opens a door.", candidates)
+    chart = ranked_chart("A man opens a door.", candidates, TVR_RANKING)
     assert [bar[0].text for bar in elements_of(chart, "rect")] == ["rank 1: relevance 4", "rank 3: relevance 0"]
     assert words(chart, "out") == ["×"]
     dots = [dot[0].text for dot in elements_of(chart, "circle")]
     assert dots == ["rank 1: similarity 0.500", "rank 2: similarity -0.200"]
-    assert "similarity" not in ranked_chart("None", [Ranked(1, 4, "settled", None)]).inline()
+    assert "similarity" not in ranked_chart("None", [Ranked(1, 4, "settled", None)], TVR_RANKING).inline()
 
 
 def test_a_file_stands_alone() -> None:
-    charts = [("First", ranked_chart("One", [Ranked(1, 2, "settled", 0.5)])), ("Second", Canvas("Two", 700, 10))]
+    charts = [
+        ("First", ranked_chart("One", [Ranked(1, 2, "settled", 0.5)], TVR_RANKING)),
+        ("Second", Canvas("Two", 700, 10)),
+    ]
     file = document("A figure & more", charts, standalone_style())
     root = ET.fromstring(file)
     assert file.startswith(b"<?xml")

@@ -29,6 +29,7 @@ from judging.quality.rules.agreement import Weights, kappas_of
 from judging.quality.rules.quality import judgments_of, partners
 from judging.quality.selectors import final_columns
 from judging.review.selectors import annotator_numbers
+from judging.work.rules import TVR_RANKING
 from judging.work.services.batches import batch_advance
 from tests import factories
 from tests.benchmarks.real_file import needs_real_file
@@ -57,9 +58,11 @@ def test_relevance_is_counted_as_plain_python_counts_it(project: Project) -> Non
     )
     scope = Scope(project.pk)
     counts = Counter(relevance for relevance, _ in settled)
-    assert relevance_counted(scope).counts == tuple(counts[relevance] for relevance in range(5))
+    assert relevance_counted(scope, TVR_RANKING).counts == tuple(counts[relevance] for relevance in range(5))
     ranks = Counter((rank, relevance) for relevance, rank in settled)
-    assert relevance_of_ranks(scope) == relevances_by((*group, n) for group, n in ranks.items())
+    assert relevance_of_ranks(scope, TVR_RANKING) == relevances_by(
+        ((*group, n) for group, n in ranks.items()), TVR_RANKING
+    )
 
 
 STEPS = [(0.15, 3), (0.149999, 2), (1.0, 19), (0.95, 19), (0.0, 0), (-0.000001, -1), (-0.05, -1)]
@@ -68,7 +71,7 @@ STEPS = [(0.15, 3), (0.149999, 2), (1.0, 19), (0.95, 19), (0.0, 0), (-0.000001, 
 @pytest.mark.parametrize(("similarity", "step"), STEPS)
 def test_a_step_of_similarity_holds_its_lower_end_and_the_last_both(similarity: float, step: int) -> None:
     pair = factories.PairFactory(state="settled", relevance=2, candidate__similarity=similarity)
-    assert relevance_by_similarity(Scope(pair.batch.project_id)) == {step: Relevances((0, 0, 1, 0, 0))}
+    assert relevance_by_similarity(Scope(pair.batch.project_id), TVR_RANKING) == {step: Relevances((0, 0, 1, 0, 0))}
 
 
 def test_grades_are_counted_as_plain_python_counts_them(project: Project) -> None:
@@ -91,17 +94,17 @@ def test_grades_count_from_the_end_of_the_first_round() -> None:
     finish(other)
     batch_advance(batch_id=batch.pk)
     assert grade_ranges(scope) == {(0, 4): 1, (2, 2): 1, (0, 3): 1}
-    assert [row[1:] for row in agreement_by_day(scope, zone="UTC")] == [(0, 3, 1), (0, 4, 1), (2, 2, 1)]
+    assert [row[1:] for row in agreement_by_day(scope, zone="UTC", judges=2)] == [([0, 3], 1), ([0, 4], 1), ([2, 2], 1)]
 
 
 def test_partners_agree_with_the_report_on_quality(project: Project) -> None:
     """Two ways to the same kappas: a join in the database, numpy over columns."""
     numbers = annotator_numbers(project)
-    tables = tables_of(grades_shared(Scope(project.pk)), numbers)
+    tables = tables_of(grades_shared(Scope(project.pk)), numbers, 5)
     agreement = {
         both: (int(table.sum()), *kappas_of(table[None], Weights.QUADRATIC).tolist()) for both, table in tables.items()
     }
-    report = partners(judgments_of(final_columns(project_id=project.pk, zone="UTC")))
+    report = partners(judgments_of(final_columns(project_id=project.pk, zone="UTC")), TVR_RANKING)
     expected_agreement = {
         (numbers[one], numbers[other["annotator"]]): (other["pairs"], *_defined(other["quadratic"]))
         for one, others in report.items()
@@ -117,7 +120,7 @@ def _defined(kappa: float | None) -> list[float]:
 
 
 def test_imported_judgments_say_nothing_about_time(project: Project) -> None:
-    assert agreement_by_day(Scope(project.pk), zone="UTC") == []
+    assert agreement_by_day(Scope(project.pk), zone="UTC", judges=2) == []
 
 
 def test_filters() -> None:
@@ -130,7 +133,7 @@ def test_filters() -> None:
     factories.PairFactory(state="settled", relevance=2)
 
     def total(**values: Any) -> int:
-        return relevance_counted(Scope(project.pk, **values)).n
+        return relevance_counted(Scope(project.pk, **values), TVR_RANKING).n
 
     assert [total(), total(pilot=True), total(simulated=False)] == [2, 3, 2]
     assert [total(split=split, pilot=True) for split in ("val", "test", "train")] == [1, 2, 0]
@@ -180,10 +183,10 @@ def test_the_published_judgments() -> None:
     ranges = grade_ranges(scope)
     assert ranges == dict(ranges_of_file(judgment_file()))
     assert (ranges[0, 4], sum(ranges.values())) == (655, 96_483)
-    assert relevance_counted(scope).counts == (5_929, 19_245, 30_056, 24_439, 14_773)
-    assert sum(group.n for group in relevance_of_ranks(scope).values()) == 94_442
-    assert relevance_by_similarity(scope) == {}
-    tables = tables_of(grades_shared(scope), annotator_numbers(Project.objects.get(name="TVR-Ranking")))
+    assert relevance_counted(scope, TVR_RANKING).counts == (5_929, 19_245, 30_056, 24_439, 14_773)
+    assert sum(group.n for group in relevance_of_ranks(scope, TVR_RANKING).values()) == 94_442
+    assert relevance_by_similarity(scope, TVR_RANKING) == {}
+    tables = tables_of(grades_shared(scope), annotator_numbers(Project.objects.get(name="TVR-Ranking")), 5)
     assert len({number for both in tables for number in both}) == 21
 
 
@@ -193,6 +196,6 @@ def test_every_two_of_four_are_compared() -> None:
     batch = factories.BatchFactory(query__project=project, pairs=1)
     judge_round(batch, [0], [4])
     judge_round(batch, [1], [2])
-    tables = tables_of(grades_shared(Scope(project.pk)), annotator_numbers(project))
+    tables = tables_of(grades_shared(Scope(project.pk)), annotator_numbers(project), 5)
     compared = [tuple(sorted(int(i) for i in (*table.nonzero()[0], *table.nonzero()[1]))) for table in tables.values()]
     assert sorted(compared) == list(combinations([0, 1, 2, 4], 2))

@@ -8,7 +8,7 @@ from accounts.models import Project, User
 from core.exceptions import NotPossible
 from core.models import AuditEvent
 from judging.exceptions import GuidelineStale, NotPossibleNow
-from judging.guidelines.selectors import BODY, SUBJECTS, guideline_in_force, guideline_text
+from judging.guidelines.selectors import BODY, SUBJECTS, guideline_in_force, guideline_text, levels_of
 from judging.guidelines.services import (
     Example,
     draft_discard,
@@ -17,13 +17,14 @@ from judging.guidelines.services import (
     draft_open,
     draft_publish,
     draft_save,
+    guideline_begin,
     guideline_confirm,
     guideline_publish,
     policy_publish,
 )
 from judging.models import GuidelineConfirmation, GuidelineDraft, ScreeningAttempt
 from judging.work.selectors.assignments import readiness
-from tests.factories import NOW, MembershipFactory, MomentFactory, annotator, lead
+from tests.factories import NOW, MembershipFactory, MomentFactory, ProjectFactory, annotator, lead
 from tests.judging.settings import screening_attempt, screening_question
 
 pytestmark = pytest.mark.django_db
@@ -153,7 +154,36 @@ class TestFirstText:
 
     def test_without_answers_it_is_as_it_was(self) -> None:
         assert guideline_text() == BODY
+        assert guideline_text(top_grade=4) == BODY
         assert "A person who does nothing of the query is worth **0**." in BODY and "$" not in BODY
+        assert "## The five grades\n\nFor the query" in BODY and "it is no **4**," in BODY
+        assert "costs one grade, not all." in BODY
+
+
+@pytest.mark.parametrize(
+    ("top_grade", "number"),
+    list(enumerate(["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"], start=1)),
+)
+def test_every_scale_has_its_levels_and_its_text(top_grade: int, number: str) -> None:
+    levels, body = levels_of(top_grade), guideline_text(top_grade=top_grade)
+    assert len(levels) == len(set(levels)) == top_grade + 1
+    assert levels[0].startswith("No: " if top_grade == 1 else "Unrelated")
+    assert levels[-1].startswith("Yes: " if top_grade == 1 else "Perfect: ")
+    rows = [line for line in body.splitlines() if line.startswith("| **")]
+    assert [row.split(" | ")[0] for row in rows] == [f"| **{grade}**" for grade in range(top_grade, -1, -1)]
+    assert f"## The {number} grades" in body and f"it is no **{top_grade}**," in body and "$" not in body
+    assert (f"makes a **{top_grade}** impossible" in body) == (top_grade < 3)
+    assert ("costs one grade, not all" in body) == (top_grade >= 3)
+    if top_grade != 4:
+        assert [row.split(" | ")[1].removesuffix(" |") for row in rows] == levels[::-1]
+
+
+def test_a_project_begins_with_the_guideline_of_its_scale_and_keeps_to_it() -> None:
+    project = ProjectFactory(guideline=None, top_grade=1, max_spread=0)
+    guideline = guideline_begin(project=project, actor=None)
+    assert (guideline.levels, guideline.body) == (levels_of(1), guideline_text(top_grade=1))
+    with pytest.raises(NotPossible, match="what the grades 0 to 1 mean"):
+        guideline_publish(project=project, actor=None, body="b", levels=LEVELS)
 
 
 def test_who_is_qualified_by_word_reads_the_guideline_first_and_no_new_version(

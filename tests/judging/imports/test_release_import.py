@@ -246,7 +246,7 @@ class TestRefused:
             settings_data["guidelines"][-1]["levels"] = levels
             return json.dumps(settings_data)
 
-        words = "guideline 2: there are five levels, each said in words"
+        words = "guideline 2: there is a line in words for each grade"
         self.change_and_refuse(folder, "settings.json", edit, words)
 
     @pytest.mark.parametrize("name", ["settings.json", "manifest.json"])

@@ -36,6 +36,12 @@ def test_a_small_project_by_hand() -> None:
     assert (forecast.each.judgments, forecast.each.hours, forecast.cost_each) == (90, Decimal("0.50"), Decimal("7.51"))
 
 
+def test_three_judges_by_hand() -> None:
+    """10 queries of one batch of 10 pairs, a fifth of them escalated: 300 + 60 judgments."""
+    forecast = Forecast(Assumptions(queries=10, pairs=10, judges=3, second=0, escalated=0.2, gold=0, exam_pairs=0))
+    assert forecast.judging.judgments == pytest.approx(360)
+
+
 def test_nothing_to_judge_takes_no_time() -> None:
     forecast = Forecast(replace(TVR_RANKING, queries=0, exam_pairs=0))
     assert (forecast.total.judgments, forecast.total.hours, forecast.cost) == (0, 0, 0)

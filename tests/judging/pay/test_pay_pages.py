@@ -251,6 +251,7 @@ class TestForecast:
 
     def test_numbers_that_do_not_do(self, leading: Client, project: Project) -> None:
         values = {"queries": 10, "pairs": 4, "second": 20, "escalated": 25, "seconds": 20, "gold": 25, "annotators": 2}
+        values |= {"judges": 2}
         form = {**values, "exam_pairs": 10, "rate": "15.01", "currency": "EUR"}
         page = words(leading.get(url("forecast", project), form))
         assert "15.01 EUR" in page and "<dt>Hours</dt><dd>1.00</dd>" in page

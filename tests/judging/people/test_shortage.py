@@ -88,9 +88,9 @@ def stuck(project: Project) -> Batch:
 
 
 def test_pairs_that_everybody_has_seen_wait_for_somebody_else(project: Project, stuck: Batch) -> None:
-    assert shortage_of(project) == Shortage(annotators=2, pairs=1, qualified=2, in_training=0)
+    assert shortage_of(project) == Shortage(annotators=2, pairs=1, qualified=2, in_training=0, needed=4)
     MembershipFactory(project=project, status="training")
-    assert shortage_of(project) == Shortage(annotators=2, pairs=1, qualified=2, in_training=1)
+    assert shortage_of(project) == Shortage(annotators=2, pairs=1, qualified=2, in_training=1, needed=4)
     third = annotator(project)
     assert shortage_of(project) is None, "the third can go on, and the fourth is in training"
     third.is_active = False
@@ -100,7 +100,7 @@ def test_pairs_that_everybody_has_seen_wait_for_somebody_else(project: Project, 
 
 def test_while_one_pair_can_be_judged_nothing_waits(project: Project, stuck: Batch) -> None:
     BatchFactory(query__project=project)
-    assert shortage_of(project) == Shortage(annotators=2, pairs=0, qualified=2, in_training=0)
+    assert shortage_of(project) == Shortage(annotators=2, pairs=0, qualified=2, in_training=0, needed=4)
 
 
 def test_who_ran_out_of_time_may_go_on(project: Project) -> None:
@@ -113,7 +113,7 @@ def test_who_ran_out_of_time_may_go_on(project: Project) -> None:
     assignments_sweep(now=timezone.now() + timedelta(hours=1))
     batch.refresh_from_db()
     assert batch.free_slots == 2
-    assert shortage_of(project) == Shortage(annotators=2, pairs=0, qualified=2, in_training=0)
+    assert shortage_of(project) == Shortage(annotators=2, pairs=0, qualified=2, in_training=0, needed=4)
 
 
 @pytest.mark.parametrize("case", RETURNS)
@@ -139,7 +139,7 @@ def test_one_statement_however_many_have_seen_the_pair(project: Project, stuck: 
         lapse(assignment)
     Batch.objects.update(free_slots=2)
     with CaptureQueriesContext(connection) as statements:
-        assert shortage_of(project) == Shortage(annotators=2, pairs=1, qualified=people, in_training=0)
+        assert shortage_of(project) == Shortage(annotators=2, pairs=1, qualified=people, in_training=0, needed=4)
     assert len(statements) == 1
 
 
@@ -153,10 +153,10 @@ def test_paused_batches_and_judged_projects_need_nobody(project: Project, stuck:
 def test_a_project_with_queries_is_warned_before(project: Project) -> None:
     assert shortage_of(project) is None, "there is nothing to judge yet"
     QueryFactory(project=project)
-    assert shortage_of(project) == Shortage(annotators=4, pairs=0, qualified=0, in_training=0)
+    assert shortage_of(project) == Shortage(annotators=4, pairs=0, qualified=0, in_training=0, needed=4)
     for status in ("qualified", "qualified", "exam"):
         MembershipFactory(project=project, status=status)
-    assert shortage_of(project) == Shortage(annotators=1, pairs=0, qualified=2, in_training=1)
+    assert shortage_of(project) == Shortage(annotators=1, pairs=0, qualified=2, in_training=1, needed=4)
     MembershipFactory(project=project, status="left")
     assert shortage_of(project) is not None
     annotator(project)

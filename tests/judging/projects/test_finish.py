@@ -8,7 +8,9 @@ import pytest
 from judging.projects.rules import Left, finish, pace
 
 TODAY = date(2026, 3, 20)
-NOTHING = Left(open_pairs=0, escalated_pairs=0, given=0, queries=0, undecided=0, pairs=20, escalated=0.25, second=0.5)
+NOTHING = Left(
+    open_pairs=0, escalated_pairs=0, given=0, queries=0, undecided=0, pairs=20, escalated=0.25, second=0.5, judges=2
+)
 
 
 @pytest.mark.parametrize(
@@ -21,6 +23,9 @@ NOTHING = Left(open_pairs=0, escalated_pairs=0, given=0, queries=0, undecided=0,
         ({"open_pairs": 20, "escalated": 0, "given": 15}, 25),
         ({"undecided": 4}, 100),  # half of them get a second batch of 20 pairs, at 2.5 grades each
         ({"queries": 2}, 150),  # a first batch each, a second for one of them
+        ({"open_pairs": 20, "judges": 3}, 75),  # a quarter of them will ask for three more
+        ({"escalated_pairs": 5, "given": 4, "judges": 3}, 11),
+        ({"queries": 2, "second": 0, "pairs": 10, "judges": 3}, 75),
     ],
 )
 def test_judgments_left(fields: dict[str, float], judgments: float) -> None:

@@ -280,6 +280,9 @@ class TestPolicy:
             ({"screening_passing": "13"}, "needs no more right answers than it asks"),
             ({"lease_minutes": "-3"}, "greater than or equal to 0"),
             ({"exam_weights": "cubic"}, "Select a valid choice."),
+            ({"extend_from_mean": "4.5"}, "The mean to extend from is a relevance: 0 to 4."),
+            ({"exam_bias": "4.1"}, "The bias lies between 0 and 4."),
+            ({"exam_levels": "6"}, "The levels told apart are between 1 and 5."),
         ],
     )
     def test_no_policy(self, lead_client: Client, project: Project, values: dict[str, str], message: str) -> None:

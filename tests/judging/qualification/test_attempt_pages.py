@@ -148,7 +148,7 @@ def test_a_form_that_cannot_be_read_is_422_and_a_stale_one_409(client: Client, p
     known_pair, other, *_ = pairs_in_order(attempt)
     client.force_login(attempt.annotator)
     key = KEY.search(page(client, "known-pair", known_pair)).group(1)  # type: ignore[union-attr]
-    for form in ({"grade": 5}, {"grade": "x"}, {}, {"grade": 3}, {"grade": 3, "key": "no"}):
+    for form in ({"grade": 5, "key": key}, {"grade": "x"}, {}, {"grade": 3}, {"grade": 3, "key": "no"}):
         answer = client.post(url("known-grade", known_pair), form, headers=HTMX)
         assert answer.status_code == 422, form
         assert "notice error" in answer.content.decode()

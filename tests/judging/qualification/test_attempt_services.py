@@ -13,6 +13,7 @@ from judging.exceptions import (
     AssignmentIncomplete,
     AttemptOver,
     FormStale,
+    GradeUnknown,
     GuidelineStale,
     GuidelineUnconfirmed,
     NotAnnotator,
@@ -133,7 +134,7 @@ class TestGrade:
     def test_grades_are_in_range_and_of_ones_own_pairs_while_one_is_in_the_project(self, attempt: ExamAttempt) -> None:
         user, pair = attempt.annotator, pairs_in_order(attempt)[0]
         for grade in (-1, 5):
-            with pytest.raises(ValueError):
+            with pytest.raises(GradeUnknown, match="0 to 4"):
                 give(user, pair, grade)
         with pytest.raises(NotAssigned):
             give(examinee(attempt.project), pair, 2)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from judging.qualification.rules.truth import TooFew, draw_even, draw_levels, rounded_up, unevenness
 
+FIVE = range(5)
 HALF = Decimal("0.5")
 Known = list[tuple[int, int, Decimal | int]]  # pair, query, truth
 
@@ -41,7 +42,7 @@ known_truths = st.lists(
 @settings(max_examples=80)
 @given(known_truths, st.integers(1, 4), st.integers(1, 5), st.integers(0, 99))
 def test_a_draw_has_the_right_counts_of_known_pairs(pairs: Known, queries: int, per_query: int, seed: int) -> None:
-    selection = draw_even(pairs, queries=queries, per_query=per_query, seed=seed)
+    selection = draw_even(pairs, queries=queries, per_query=per_query, grades=FIVE, seed=seed)
     enough = [query for query, n in Counter(query for _, query, _ in pairs).items() if n >= per_query]
     if len(enough) < queries:
         assert isinstance(selection, TooFew)
@@ -50,13 +51,13 @@ def test_a_draw_has_the_right_counts_of_known_pairs(pairs: Known, queries: int, 
     query_of = {pair: query for pair, query, _ in pairs}
     assert sorted(Counter(query_of[pair] for pair in selection).values()) == [per_query] * queries
     assert len(set(selection)) == len(selection)
-    assert draw_even(pairs, queries=queries, per_query=per_query, seed=seed) == selection
+    assert draw_even(pairs, queries=queries, per_query=per_query, grades=FIVE, seed=seed) == selection
 
 
 def test_a_seed_draws_the_same_in_every_version() -> None:
     """An exam keeps its seed, so that its draw can be repeated years later."""
     pairs = [(100 + index, index // 5, Decimal(index % 5)) for index in range(15)]
-    assert draw_even(pairs, queries=2, per_query=4, seed=7) == [112, 111, 110, 114, 102, 103, 104, 100]
+    assert draw_even(pairs, queries=2, per_query=4, grades=FIVE, seed=7) == [112, 111, 110, 114, 102, 103, 104, 100]
 
 
 def test_a_draw_is_more_even_than_a_plain_one() -> None:
@@ -67,7 +68,7 @@ def test_a_draw_is_more_even_than_a_plain_one() -> None:
         of_query = {query: [pair for pair, of, _ in pairs if of == query] for query in range(15)}
         chance = random.Random(seed)
         at_random = [pair for query in chance.sample(range(15), 10) for pair in chance.sample(of_query[query], 10)]
-        selection = draw_even(pairs, queries=10, per_query=10, seed=seed)
+        selection = draw_even(pairs, queries=10, per_query=10, grades=FIVE, seed=seed)
         assert isinstance(selection, list)
         lowest, *others = spread(selection, pairs)
         assert lowest == min(20, sum(sorted(spread(of_query[query], pairs)[0] for query in range(15))[-10:]))
@@ -81,7 +82,7 @@ def test_queries_with_scarce_levels_come_first() -> None:
     """Only the last three of thirty queries have any 0 or 4."""
     pairs: Known = [(query * 10 + index, query, 1 + index % 3) for query in range(27) for index in range(10)]
     pairs += [(query * 10 + index, query, 4 * (index % 2)) for query in range(27, 30) for index in range(10)]
-    selection = draw_even(pairs, queries=5, per_query=5, seed=1)
+    selection = draw_even(pairs, queries=5, per_query=5, grades=FIVE, seed=1)
     assert isinstance(selection, list)
     assert spread(selection, pairs) == [5, 5, 5, 5, 5]
 
@@ -92,8 +93,8 @@ def test_no_more_shown_pairs_are_drawn_than_it_takes(
     pairs: Known, queries: int, per_query: int, seed: int, data: st.DataObject
 ) -> None:
     shown_pairs = {pair for pair, _, _ in pairs if data.draw(st.booleans())}
-    selection = draw_even(pairs, queries=queries, per_query=per_query, seed=seed, shown_before=shown_pairs)
-    plain = draw_even(pairs, queries=queries, per_query=per_query, seed=seed)
+    selection = draw_even(pairs, queries=queries, per_query=per_query, grades=FIVE, seed=seed, shown_before=shown_pairs)
+    plain = draw_even(pairs, queries=queries, per_query=per_query, grades=FIVE, seed=seed)
     if isinstance(plain, TooFew):
         assert selection == plain
         return
@@ -118,7 +119,7 @@ def test_no_more_shown_pairs_are_drawn_than_it_takes(
     ],
 )
 def test_too_few_pairs_are_reported(pairs: Known, words: str) -> None:
-    assert str(draw_even(pairs, queries=2, per_query=10, seed=1)) == f"Too few {words} are needed."
+    assert str(draw_even(pairs, queries=2, per_query=10, grades=FIVE, seed=1)) == f"Too few {words} are needed."
 
 
 @pytest.mark.parametrize(
@@ -136,18 +137,34 @@ def test_too_few_pairs_are_reported(pairs: Known, words: str) -> None:
 def test_a_warm_up_has_every_level_or_the_nearest(
     truths: list[Decimal | int], chosen_levels: list[int], seed: int
 ) -> None:
-    selection = draw_levels(list(enumerate(truths)), seed=seed)
+    selection = draw_levels(list(enumerate(truths)), grades=FIVE, seed=seed)
     assert isinstance(selection, list)
     assert len(set(selection)) == 5
     assert sorted(rounded_up(truths[pair]) for pair in selection) == chosen_levels
-    assert draw_levels(list(enumerate(truths)), seed=seed) == selection
+    assert draw_levels(list(enumerate(truths)), grades=FIVE, seed=seed) == selection
 
 
 def test_a_warm_up_does_not_climb_the_levels() -> None:
-    orders = [draw_levels(list(enumerate(range(5))), seed=seed) for seed in range(20)]
+    orders = [draw_levels(list(enumerate(range(5))), grades=FIVE, seed=seed) for seed in range(20)]
     assert len({tuple(selection) for selection in orders if isinstance(selection, list)}) > 10
 
 
 def test_too_few_for_a_warm_up() -> None:
-    selection = draw_levels([(1, 2), (2, 3)], seed=1)
+    selection = draw_levels([(1, 2), (2, 3)], grades=FIVE, seed=1)
     assert str(selection) == "Too few pairs of known truth not seen before: 2, where 5 are needed."
+
+
+@pytest.mark.parametrize("n_grades", [2, 3, 10])
+def test_draws_on_other_scales_are_even(n_grades: int) -> None:
+    grades = range(n_grades)
+    pairs: Known = [(index, index // 20, index % 7 % n_grades) for index in range(200)]
+    pairs += [(200 + index, 10, n_grades - 1 - index % n_grades) for index in range(20)]
+    selection = draw_even(pairs, queries=1, per_query=n_grades * 2, grades=grades, seed=1)
+    assert isinstance(selection, list)
+    truth = {pair: level for pair, _, level in pairs}
+    assert Counter(truth[pair] for pair in selection) == dict.fromkeys(grades, 2)
+    warm_up = draw_levels([(pair, level) for pair, _, level in pairs], grades=grades, seed=1)
+    assert isinstance(warm_up, list)
+    assert sorted(truth[pair] for pair in warm_up) == [*grades]
+    one_less = draw_levels([(level, level) for level in grades[1:]], grades=grades, seed=1)
+    assert str(one_less).endswith(f"{n_grades - 1}, where {n_grades} are needed.")

@@ -12,7 +12,7 @@ from judging.guidelines.services import policy_publish
 from judging.models import Exam, ExamAttempt, KnownPair
 from judging.qualification.services.exams import known_pair_anchor
 from tests.conftest import Messages
-from tests.factories import admin, lead
+from tests.factories import ProjectFactory, admin, lead
 from tests.judging.exams import (
     EVERYBODY,
     closed_by,
@@ -311,3 +311,12 @@ class TestPairs:
         assert KnownPair.objects.filter(is_retired=True).count() == 1
         event = AuditEvent.objects.get(action="known_pair.retire")
         assert (event.subject, event.data["reason"]) == (known_pair.uuid, "The clip is black.")
+
+
+@pytest.mark.parametrize(("top_grade", "is_shown"), [(1, False), (2, True)])
+def test_no_strategy_of_two_levels_stands_beside_yes_and_no(client: Client, top_grade: int, is_shown: bool) -> None:
+    project = ProjectFactory(top_grade=top_grade, max_spread=0)
+    client.force_login(lead(project))
+    page = body(client, "exams", project)
+    assert "grades one too high always</th>" in page
+    assert ("tells only 0 from the rest</th>" in page) == is_shown

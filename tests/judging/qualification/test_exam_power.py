@@ -15,29 +15,33 @@ from hypothesis import strategies as st
 
 from judging.models import Pair
 from judging.qualification.rules.passing import (
-    LEVELS,
+    MOST,
     NOISE,
     PUBLISHED,
     Grader,
     PassRule,
     Truths,
+    expected_shares,
     lows,
     noisy,
     passes,
     power,
     rule_met,
+    strategies,
     truths_drawn,
     truths_of,
 )
 from judging.qualification.rules.reports import later_exam_report
-from judging.qualification.rules.truth import LEAST_T, levels_distinguished
+from judging.qualification.rules.truth import LEAST_T, cuts, levels_distinguished
 from judging.qualification.selectors import exams as power_selectors
-from judging.qualification.selectors.exams import exam_power
+from judging.qualification.selectors.exams import ExamPower, exam_power
 from judging.quality.rules.agreement import Weights, kappas, table_of
+from judging.work.rules import TVR_RANKING
 from tests.conftest import Messages
 from tests.factories import BatchFactory
 from tests.judging.exams import failed, later_exam
 
+LEVELS = len(TVR_RANKING.grades)
 QUADRATIC = Weights.QUADRATIC
 KAPPA_ALONE = PassRule(QUADRATIC, 0.4)
 DEFAULT = PassRule(QUADRATIC, 0.4, bias=0.6, levels=3)  # of a new project
@@ -51,8 +55,8 @@ def even(pairs: int) -> tuple[Truths, ...]:
     return (Truths((pairs // 5,) * 5, 2.0 * pairs),)
 
 
-def count_levels(grades: Sequence[int], truth: Sequence[int]) -> int:
-    return int(levels_distinguished(table_of(grades, truth)[None])[0])
+def count_levels(grades: Sequence[int], truth: Sequence[int], n_grades: int = LEVELS) -> int:
+    return int(levels_distinguished(table_of(grades, truth, n_grades)[None])[0])
 
 
 @pytest.mark.parametrize(
@@ -70,6 +74,32 @@ def count_levels(grades: Sequence[int], truth: Sequence[int]) -> int:
 )
 def test_number_of_distinguishable_levels(grades: list[int], truth: list[int], levels: int) -> None:
     assert count_levels(grades, truth) == levels
+
+
+@pytest.mark.parametrize(
+    ("grades", "truth", "n_grades", "levels"),
+    [
+        ([0, 0, 1, 1], [0, 0, 1, 1], 2, 2),
+        ([1, 1, 1, 1], [0, 0, 1, 1], 2, 1),
+        ([1, 1, 0, 0], [0, 0, 1, 1], 2, 1),
+        ([*range(10)] * 2, [*range(10)] * 2, 10, 10),
+        ([grade // 2 for grade in range(10)] * 2, [*range(10)] * 2, 10, 5),
+        ([0, 0, 9, 9], [0, 0, 9, 9], 10, 2),
+    ],
+)
+def test_number_of_distinguishable_levels_of_other_scales(
+    grades: list[int], truth: list[int], n_grades: int, levels: int
+) -> None:
+    assert count_levels(grades, truth, n_grades) == levels
+
+
+@pytest.mark.parametrize("n_grades", [2, 5, 10])
+def test_every_cut_once_and_the_finest_first(n_grades: int) -> None:
+    partitions = cuts(n_grades)
+    assert len({tuple(steps) for steps in partitions}) == len(partitions) == 2 ** (n_grades - 1)
+    assert [len(steps) for steps in partitions] == sorted(map(len, partitions), reverse=True)
+    for steps in partitions:
+        assert [level for low, high in steps for level in range(low, high)] == [*range(n_grades)]
 
 
 def test_the_t_of_two_steps_by_hand() -> None:
@@ -133,10 +163,10 @@ def test_the_simulation_decides_as_the_pass_rule_does(
 ) -> None:
     first = {index: (int(true) if close else grade) for index, (grade, true) in enumerate(pairs)}
     truth = {index: true for index, (_, true) in enumerate(pairs)}
-    truths = truths_of(truth.values())
-    table = table_of(list(first.values()), [ceil(true) for true in truth.values()])
+    truths = truths_of(truth.values(), LEVELS)
+    table = table_of(list(first.values()), [ceil(true) for true in truth.values()], LEVELS)
     met = rule_met(table[None], np.array([truths.total]), rule)
-    assert bool(met[0]) == passes(later_exam_report(first, truth, seed=1), rule)
+    assert bool(met[0]) == passes(later_exam_report(first, truth, None, TVR_RANKING, seed=1), rule)
 
 
 @pytest.mark.parametrize("far_off", [1, 10, 40])
@@ -146,14 +176,14 @@ def test_the_lower_bound_is_that_of_the_report(far_off: int, weights: Weights) -
     truth = [level for level in range(5) for _ in range(20)]
     grades = [min(4, true + (index % 100 < far_off)) for index, true in enumerate(truth)]
     rule = PassRule(weights, 0.0, kappa_low=0.0)
-    bounds = lows(table_of(grades, truth)[None], rule, np.random.default_rng(1))
-    report = kappas(grades, truth, seed=1)[weights]
+    bounds = lows(table_of(grades, truth, LEVELS)[None], rule, np.random.default_rng(1))
+    report = kappas(grades, truth, n_grades=LEVELS, seed=1)[weights]
     assert bounds[0] == pytest.approx(report["interval"]["low"], abs=0.03)
 
 
 def test_fewer_than_ten_pairs_have_no_lower_bound() -> None:
     rule = PassRule(QUADRATIC, 0.4, kappa_low=0.0)
-    assert lows(table_of([0, 1, 2, 3, 4], range(5))[None], rule, np.random.default_rng(1)) == [-np.inf]
+    assert lows(table_of([0, 1, 2, 3, 4], range(5), LEVELS)[None], rule, np.random.default_rng(1)) == [-np.inf]
     assert power(even(5), rule, attempts=2)[Grader.HONEST].within == 0
     assert power(even(100), PassRule(QUADRATIC, 0.0), attempts=1)[Grader.CONSTANT].once == 1
 
@@ -199,12 +229,46 @@ def test_the_documented_trade_off(
 def test_the_honest_grader_is_like_the_papers() -> None:
     """11.83 % misaligned at first, and a mean kappa of 0.49 (linear), on the published relevance."""
     shares = np.array(PUBLISHED) / sum(PUBLISHED)
-    table = noisy(NOISE) * shares
+    table = noisy(NOISE, LEVELS) * shares
     far_off = sum(table[grade, true] for grade in range(5) for true in range(5) if abs(grade - true) > 1)
     assert far_off == pytest.approx(0.1183, abs=0.002)
     gap = np.abs(np.subtract.outer(range(5), range(5)))
     kappa = 1 - (table * gap).sum() / (np.outer(table.sum(1), table.sum(0)) * gap).sum()
     assert kappa == pytest.approx(0.49, abs=0.005)
+
+
+@pytest.mark.parametrize("n_grades", [2, 3, 5, 10])
+def test_strategies_are_of_their_scale(n_grades: int) -> None:
+    all_strategies = strategies(n_grades)
+    assert (Grader.TWO_LEVEL in all_strategies) == (n_grades > 2)
+    assert len(all_strategies[Grader.CONSTANT]) == n_grades
+    for chances in (chances for of_grader in all_strategies.values() for chances in of_grader):
+        assert chances.shape == (n_grades, n_grades)
+        assert chances.sum(axis=0) == pytest.approx(np.ones(n_grades))
+
+
+def test_the_noise_grows_with_the_scale() -> None:
+    """It is the same share of each scale."""
+    (of_two,), (of_five,) = strategies(2)[Grader.HONEST], strategies(5)[Grader.HONEST]
+    assert of_two == pytest.approx(noisy(NOISE / 4, 2))
+    assert of_five == pytest.approx(noisy(NOISE, 5))
+
+
+def test_nobody_who_ought_to_fail_passes_an_exam_of_yes_and_no() -> None:
+    chances = power((Truths((50, 50), 50.0),), DEFAULT, attempts=2)
+    assert set(chances) == set(Grader) - {Grader.TWO_LEVEL}
+    assert ExamPower(chances, "drawn", 100).too_easy == []
+    assert chances[Grader.HONEST].within == pytest.approx(1, abs=0.01)
+
+
+def test_chances_on_ten_grades() -> None:
+    chances = power((Truths((10,) * 10, 450.0),), DEFAULT, attempts=2)
+    assert max(chances[grader].within for grader in (Grader.RANDOM, Grader.CONSTANT, Grader.SHIFTED)) <= MOST
+
+
+def test_what_is_expected_where_nothing_is_known() -> None:
+    assert list(expected_shares(5)) == list(PUBLISHED)
+    assert list(expected_shares(2)) == [1, 1]
 
 
 def test_chances_repeat_themselves() -> None:

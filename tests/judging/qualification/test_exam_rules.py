@@ -16,9 +16,12 @@ from judging.qualification.rules.passing import PassRule, gives_no_result, passe
 from judging.qualification.rules.reports import against, cohort_report, compared_with, later_exam_report, transposed
 from judging.qualification.rules.truth import agreed_truth, distance, is_aligned, rounded_up, truth_of, truth_without
 from judging.quality.rules.agreement import Weights
+from judging.work.rules import TVR_RANKING, Rules
 
 HALF = Decimal("0.5")
 GRADE = st.integers(0, 4)
+YES_OR_NO = Rules(top_grade=1, judges=3, max_spread=0, max_rounds=2)
+TEN_GRADES = Rules(top_grade=9, judges=2, max_spread=2, max_rounds=2)
 
 
 def cohort_of(size: int, *, pairs: int, seed: int) -> dict[int, dict[int, int]]:
@@ -56,13 +59,32 @@ def test_truth_equals_the_median_of_the_library(grades: list[int]) -> None:
     [(2, 3, True), (2, 4, False), (0, HALF, True), (1, HALF, True), (2, HALF, False), (0, 1 + HALF, False)],
 )
 def test_aligned_within_one(grade: int, truth: Decimal | int, aligned: bool) -> None:
-    assert is_aligned(grade, truth) == aligned
+    assert is_aligned(grade, truth, 1) == aligned
+
+
+@pytest.mark.parametrize(
+    ("grade", "truth", "max_spread", "aligned"),
+    [
+        (1, 1, 0, True),
+        (0, 1, 0, False),
+        (0, HALF, 0, True),
+        (1, HALF, 0, True),
+        (2, HALF, 0, False),
+        (5, 3, 2, True),
+        (3, 5 + HALF, 2, False),
+    ],
+)
+def test_aligned_within_the_spread_and_beside_a_half(
+    grade: int, truth: Decimal | int, max_spread: int, aligned: bool
+) -> None:
+    """Where grades that agree are equal, a truth between two grades must not be far from both."""
+    assert is_aligned(grade, truth, max_spread) == aligned
 
 
 def test_ones_own_grade_is_left_out() -> None:
     grades = {7: 4, 3: 1, 5: 2, 9: 0}
-    assert [truth_without(grades, annotator) for annotator in grades] == [1, 2, 1, 2]
-    assert truth_without({7: 4}, 7) is None
+    assert [truth_without(grades, annotator, TVR_RANKING) for annotator in grades] == [1, 2, 1, 2]
+    assert truth_without({7: 4}, 7, TVR_RANKING) is None
 
 
 # Three annotators, four pairs; medians 0, 1, 3, 2.
@@ -70,7 +92,7 @@ FIRST = {7: {"a": 0, "b": 1, "c": 3, "d": 2}, 3: {"a": 0, "b": 1, "c": 4, "d": 4
 
 
 def test_cohort_by_hand() -> None:
-    report = cohort_report(FIRST, seed=1)
+    report = cohort_report(FIRST, TVR_RANKING, seed=1)
     annotators = report["annotators"]
     assert [annotators[number]["n"] for number in ("7", "3", "5")] == [4, 4, 4]
     assert [annotators[number]["misaligned"] for number in ("7", "3", "5")] == [0.0, 0.25, 0.25]
@@ -85,24 +107,24 @@ def test_kappa_by_hand_leaves_ones_own_grade_out() -> None:
 
     Chance: 7 gave 0, 1, 2, 3 once each; the truth holds 1 twice, 3 and 4 once; so (2 + 1) / 16.
     """
-    kappas = cohort_report(FIRST, seed=1)["annotators"]["7"]["kappas"]
+    kappas = cohort_report(FIRST, TVR_RANKING, seed=1)["annotators"]["7"]["kappas"]
     assert kappas["n"] == 4
     assert kappas["unweighted"]["value"] == pytest.approx((1 / 4 - 3 / 16) / (1 - 3 / 16))
 
 
 def test_kappa_after_feedback_stands_apart_against_the_same_truth() -> None:
     """To 3 the others give 1, 0.5, 3, 2: rounded up 1, 1, 3, 2. The second grades of 3 are 0, 1, 4, 3."""
-    before = cohort_report(FIRST, seed=1)["annotators"]["3"]
+    before = cohort_report(FIRST, TVR_RANKING, seed=1)["annotators"]["3"]
     assert before["after_feedback"] is None
-    truth = compared_with(transposed(FIRST), 3, FIRST[3], agreeing=False)
-    after = against({**FIRST[3], "d": 3}, truth, seed=1)["quadratic"]["value"]
+    truth = compared_with(transposed(FIRST), 3, FIRST[3], TVR_RANKING, agreeing=False)
+    after = against({**FIRST[3], "d": 3}, truth, TVR_RANKING, seed=1)["quadratic"]["value"]
     correct_kappa = cohen_kappa_score([1, 1, 3, 2], [0, 1, 4, 3], labels=range(5), weights="quadratic")
     assert after == pytest.approx(correct_kappa)
     assert after > before["kappas"]["quadratic"]["value"]
 
 
 def test_pairs_that_nobody_else_graded_have_no_kappa() -> None:
-    report = cohort_report({7: {"a": 1, "b": 3}, 3: {"a": 1}}, seed=1)
+    report = cohort_report({7: {"a": 1, "b": 3}, 3: {"a": 1}}, TVR_RANKING, seed=1)
     assert report["annotators"]["7"]["n"] == 2
     assert report["annotators"]["7"]["kappas"]["n"] == 1
     assert report["annotators"]["7"]["kappas"]["linear"] == {"value": None, "interval": None}
@@ -110,16 +132,16 @@ def test_pairs_that_nobody_else_graded_have_no_kappa() -> None:
 
 
 def test_who_graded_nothing_is_in_no_mean() -> None:
-    report = cohort_report({**FIRST, 9: {}}, seed=1)
+    report = cohort_report({**FIRST, 9: {}}, TVR_RANKING, seed=1)
     assert report["annotators"]["9"]["misaligned"] is None
     assert report["annotators"]["9"]["distribution"] == [0, 0, 0, 0, 0]
-    assert report["cohort"] == cohort_report(FIRST, seed=1)["cohort"]
-    nobody = cohort_report({}, seed=1)["cohort"]
+    assert report["cohort"] == cohort_report(FIRST, TVR_RANKING, seed=1)["cohort"]
+    nobody = cohort_report({}, TVR_RANKING, seed=1)["cohort"]
     assert (nobody["n"], nobody["misaligned"], nobody["alpha"]) == (0, None, None)
 
 
 def test_all_the_same_grades_are_undefined_and_never_one() -> None:
-    report = cohort_report({number: dict.fromkeys(range(20), 2) for number in (1, 2, 3)}, seed=1)
+    report = cohort_report({number: dict.fromkeys(range(20), 2) for number in (1, 2, 3)}, TVR_RANKING, seed=1)
     for weights in Weights:
         assert report["annotators"]["1"]["kappas"][weights] == {"value": None, "interval": None}
         assert report["cohort"]["kappas"][weights] == {"value": None, "defined": 0, "undefined": 3}
@@ -130,16 +152,16 @@ def test_all_the_same_grades_are_undefined_and_never_one() -> None:
 
 def test_report_is_json_and_repeats_itself() -> None:
     grades = cohort_of(3, pairs=20, seed=1)
-    report = cohort_report(grades, seed=5)
+    report = cohort_report(grades, TVR_RANKING, seed=5)
     assert json.loads(json.dumps(report, allow_nan=False)) == report
-    assert cohort_report(grades, seed=5) == report
-    assert cohort_report(grades, seed=6) != report
+    assert cohort_report(grades, TVR_RANKING, seed=5) == report
+    assert cohort_report(grades, TVR_RANKING, seed=6) != report
 
 
 def test_a_simulated_cohort_of_23_is_like_that_of_the_paper() -> None:
     """The paper reports 11.83 % misaligned and a mean kappa of 0.49; the means are counted here a second time."""
     grades = cohort_of(23, pairs=100, seed=1)
-    report = cohort_report(grades, seed=2)
+    report = cohort_report(grades, TVR_RANKING, seed=2)
     shares, values = [], []
     for annotator, own in grades.items():
         truth = [median(other[pair] for other in grades.values()) for pair in own]
@@ -163,7 +185,7 @@ def test_a_simulated_cohort_of_23_is_like_that_of_the_paper() -> None:
 
 def test_a_later_attempt_is_compared_with_saved_truth() -> None:
     truth = {"a": Decimal("0.5"), "b": Decimal(3), "c": Decimal(1), "x": Decimal(4)}
-    report = later_exam_report({"a": 1, "b": 1, "c": 2}, truth, {"b": 3}, seed=1)
+    report = later_exam_report({"a": 1, "b": 1, "c": 2}, truth, {"b": 3}, TVR_RANKING, seed=1)
     assert (report["n"], report["pairwise"], report["distribution"]) == (3, None, [0, 2, 1, 0, 0])
     assert report["misaligned"] == pytest.approx(1 / 3)
     assert report["mean_bias"] == pytest.approx((0.5 - 2 + 1) / 3)
@@ -266,12 +288,29 @@ def test_conditions_that_are_not_set_are_ignored_and_the_policy_chooses_the_weig
     ],
 )
 def test_the_truth_of_an_agreeing_majority(grades: list[int], truth: str | None) -> None:
-    assert agreed_truth(grades) == (None if truth is None else Decimal(truth))
+    assert agreed_truth(grades, TVR_RANKING) == (None if truth is None else Decimal(truth))
+
+
+@pytest.mark.parametrize(
+    ("grades", "rules", "truth"),
+    [
+        ([0, 1, 1, 1], YES_OR_NO, "1"),
+        ([0, 0, 0, 1, 1], YES_OR_NO, "0"),
+        ([0, 0, 0, 1, 1, 1], YES_OR_NO, None),  # three of six are no majority
+        ([1, 1, 0], YES_OR_NO, None),
+        ([9, 9, 9, 0, 1], TEN_GRADES, "9"),
+        ([7, 8, 9, 0], TEN_GRADES, "8"),
+        ([6, 7, 7, 8, 9, 2], TEN_GRADES, "7"),  # 6 to 8 and 7 to 9 overlap
+        ([0, 3, 6, 9], TEN_GRADES, None),
+    ],
+)
+def test_the_truth_of_an_agreeing_majority_on_other_scales(grades: list[int], rules: Rules, truth: str | None) -> None:
+    assert agreed_truth(grades, rules) == (None if truth is None else Decimal(truth))
 
 
 @given(st.lists(GRADE, max_size=9))
 def test_an_agreed_truth_is_of_three_within_one(grades: list[int]) -> None:
-    truth = agreed_truth(grades)
+    truth = agreed_truth(grades, TVR_RANKING)
     near = [grade for grade in grades if truth is not None and abs(grade - truth) <= 1]
     assert truth is None or (len(near) >= 3 and 2 * len(near) > len(grades))
 
@@ -280,15 +319,15 @@ def test_with_agreeing_majorities_each_is_compared_with_a_majority_of_the_others
     """Ten pairs; 1 and 2 agree on 4 where three give 0: what 3, 4 and 5 leave behind is no majority."""
     first = {1: dict.fromkeys(range(10), 4), 2: dict.fromkeys(range(10), 4)}
     first |= {number: dict.fromkeys(range(10), 0) for number in (3, 4, 5)}
-    parts = cohort_report(first, seed=1, agreeing=True)["annotators"]
+    parts = cohort_report(first, TVR_RANKING, seed=1, agreeing=True)["annotators"]
     assert [parts[str(number)]["kappas"]["n"] for number in first] == [10, 10, 0, 0, 0]
     assert [parts[str(number)]["bias"] for number in first] == [4, 4, None, None, None]
 
 
 def test_who_is_left_out_makes_no_truth_and_is_in_no_mean() -> None:
     """5 is left out: the others' medians are 0, 1, 3.5 and 3, as if they sat alone."""
-    report = cohort_report(FIRST, seed=1, left_out={5})
-    alone = cohort_report({number: FIRST[number] for number in (7, 3)}, seed=1)
+    report = cohort_report(FIRST, TVR_RANKING, seed=1, left_out={5})
+    alone = cohort_report({number: FIRST[number] for number in (7, 3)}, TVR_RANKING, seed=1)
     assert report["cohort"] == alone["cohort"]
     for key in ("kappas", "bias", "levels", "misaligned"):
         assert report["annotators"]["7"][key] == alone["annotators"]["7"][key]
@@ -298,7 +337,7 @@ def test_who_is_left_out_makes_no_truth_and_is_in_no_mean() -> None:
 
 def test_bias_is_against_the_others_as_kappa_is() -> None:
     """To 3 the others give 1, 0.5, 3, 2; 3 gave 0, 1, 4, 4. The truth with its own grades is 0, 1, 3, 2."""
-    part = cohort_report(FIRST, seed=1)["annotators"]["3"]
+    part = cohort_report(FIRST, TVR_RANKING, seed=1)["annotators"]["3"]
     assert part["bias"] == pytest.approx((-1 + 0.5 + 1 + 2) / 4)
     assert part["mean_bias"] == pytest.approx((0 + 0 + 1 + 2) / 4)
 
@@ -316,7 +355,7 @@ def test_bias_is_against_the_others_as_kappa_is() -> None:
     ],
 )
 def test_beside_the_anchors(grades: list[int], anchors: list[int], far: int) -> None:
-    result = distance(dict(enumerate(grades)), {**dict(enumerate(anchors)), "not graded": 4})
+    result = distance(dict(enumerate(grades)), {**dict(enumerate(anchors)), "not graded": 4}, TVR_RANKING)
     assert (result.n, result.misaligned) == (len(grades), far)
     assert (result.bias is None) == (not grades)
     chance = sum(
@@ -325,3 +364,12 @@ def test_beside_the_anchors(grades: list[int], anchors: list[int], far: int) -> 
         if sum(wrong) >= far
     )
     assert result.is_far == (far > 0 and chance < 0.05) == (far in (2, 4))
+
+
+def test_of_yes_and_no_the_other_one_is_far() -> None:
+    first = {1: {"a": 1, "b": 0}, 2: {"a": 1, "b": 0}, 3: {"a": 0, "b": 0}}
+    parts = cohort_report(first, YES_OR_NO, seed=1)["annotators"]
+    assert [parts[number]["misaligned"] for number in ("1", "2", "3")] == [0, 0, 0.5]
+    assert [parts[number]["distribution"] for number in ("1", "3")] == [[1, 1], [2, 0]]
+    beside = distance({"a": 1, "b": 0}, {"a": 0, "b": 0}, YES_OR_NO)
+    assert (beside.n, beside.misaligned) == (2, 1)

@@ -7,7 +7,7 @@ import pytest
 
 from accounts.models import Project, User
 from core.models import AuditEvent
-from judging.exceptions import NotPossibleNow
+from judging.exceptions import GradeUnknown, NotPossibleNow
 from judging.guidelines.services import policy_publish
 from judging.models import Exam, KnownPair, Pair
 from judging.qualification.selectors.exams import known_pairs_shown, known_pairs_unseen
@@ -169,7 +169,7 @@ class TestAnchors:
         for pair, words in ((known_pair, "Somebody has handed in"), (later, "first cohort that is open")):
             with pytest.raises(NotPossibleNow, match=words):
                 known_pair_anchor(pair=pair, actor=boss, grade=2)
-        with pytest.raises(ValueError):
+        with pytest.raises(GradeUnknown, match="0 to 4"):
             known_pair_anchor(pair=later, actor=boss, grade=5)
 
 

@@ -31,6 +31,7 @@ from judging.quality.rules.agreement import (
     table_of,
 )
 
+FIVE = 5
 GRADE = st.integers(0, 4)
 TWO = st.lists(st.tuples(GRADE, GRADE), max_size=40)
 # Ten subjects, fourteen grades each: Fleiss 1971 in the form of many textbooks; kappa 0.210.
@@ -105,15 +106,22 @@ def test_kappa_is_undefined_only_where_chance_expects_no_disagreement(
 def kappa_interval(
     a: list[int], b: list[int], weights: Weights, *, samples: int = SAMPLES, seed: int
 ) -> Interval | None:
-    return percentiles(resampled(table_of(a, b), samples=samples, seed=seed), weights)
+    return percentiles(resampled(table_of(a, b, FIVE), samples=samples, seed=seed), weights)
 
 
-@pytest.mark.parametrize(("a", "b"), [([1, 2], [1]), ([5, 1], [1, 1]), ([1, 1], [1, -1])])
+@pytest.mark.parametrize(("a", "b"), [([1, 2], [1]), ([1, 1], [1, -1])])
 def test_kappa_refuses_what_are_no_grades_of_the_same_items(a: list[int], b: list[int]) -> None:
     with pytest.raises(ValueError, match="expected grades"):
         kappa(a, b, Weights.LINEAR)
     with pytest.raises(ValueError, match="expected grades"):
         kappa_interval(a, b, Weights.LINEAR, seed=1)
+
+
+@pytest.mark.parametrize(("n_grades", "beyond"), [(2, 2), (5, 5), (10, 10)])
+def test_a_table_refuses_a_grade_beyond_its_scale(n_grades: int, beyond: int) -> None:
+    assert table_of([beyond - 1], [0], n_grades).shape == (n_grades, n_grades)
+    with pytest.raises(ValueError, match=f"expected grades from 0 to {n_grades - 1}, got {beyond}"):
+        table_of([beyond], [0], n_grades)
 
 
 @settings(deadline=None, max_examples=60)
@@ -122,13 +130,28 @@ def test_kappa_from_counts_equals_that_of_scikit_learn(pairs: list[tuple[int, in
     """Also where it is undefined: the table has no kappa then."""
     a, b = [one for one, _ in pairs], [other for _, other in pairs]
     expected_kappa = kappa(a, b, weights)
-    assert kappas_of(table_of(a, b)[None], weights) == pytest.approx(
+    assert kappas_of(table_of(a, b, FIVE)[None], weights) == pytest.approx(
         [] if expected_kappa is None else [expected_kappa], abs=1e-12
     )
 
 
+@settings(deadline=None, max_examples=30)
+@given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=10, max_size=40), st.sampled_from(Weights))
+def test_kappas_of_yes_and_no_equal_those_of_scikit_learn(pairs: list[tuple[int, int]], weights: Weights) -> None:
+    a, b = [one for one, _ in pairs], [other for _, other in pairs]
+    table = table_of(a, b, 2)
+    assert table.tolist() == [[pairs.count((i, j)) for j in (0, 1)] for i in (0, 1)]
+    value = kappas(a, b, n_grades=2, seed=1)[weights]["value"]
+    if len({*a, *b}) < 2:
+        assert value is None
+    else:
+        name = None if weights is Weights.UNWEIGHTED else weights.value
+        assert value == pytest.approx(cohen_kappa_score(a, b, labels=[0, 1], weights=name), abs=1e-12)
+        assert kappas_of(table[None], weights) == pytest.approx([value], abs=1e-12)
+
+
 def test_kappa_from_many_tables_at_once_equals_that_of_scikit_learn() -> None:
-    tables = resampled(table_of(*noisy(100, seed=3)), samples=50, seed=4)
+    tables = resampled(table_of(*noisy(100, seed=3), FIVE), samples=50, seed=4)
     for weights in Weights:
         name = None if weights is Weights.UNWEIGHTED else weights.value
         expected_kappas = [cohen_kappa_score(*grades_of(table), labels=range(5), weights=name) for table in tables]
@@ -136,7 +159,7 @@ def test_kappa_from_many_tables_at_once_equals_that_of_scikit_learn() -> None:
 
 
 def test_resamples_hold_as_many_pairs_and_only_pairs_that_there_are() -> None:
-    table = table_of(*noisy(100, seed=3))
+    table = table_of(*noisy(100, seed=3), FIVE)
     tables = resampled(table, samples=2000, seed=4)
     assert (tables.sum(axis=(1, 2)) == 100).all()
     assert not tables[:, table == 0].any()
@@ -147,7 +170,7 @@ def test_interval_is_that_of_pairs_drawn_one_by_one() -> None:
     a, b = noisy(60, seed=5)
     indexes = np.random.default_rng(6).integers(0, 60, (5000, 60))
     tables = np.array(
-        [table_of(one, other) for one, other in zip(np.take(a, indexes), np.take(b, indexes), strict=True)]
+        [table_of(one, other, FIVE) for one, other in zip(np.take(a, indexes), np.take(b, indexes), strict=True)]
     )
     interval = kappa_interval(a, b, Weights.LINEAR, samples=5000, seed=7)
     assert interval is not None
@@ -176,12 +199,12 @@ def test_no_interval_without_enough_to_draw_from(a: list[int], b: list[int]) -> 
 def test_no_interval_where_most_resamples_have_no_kappa(
     defined: int, expected_values: tuple[float, float, int] | None
 ) -> None:
-    tables = [table_of([2, 3], [2, 3])] * defined + [table_of([2, 2], [2, 2])] * (10 - defined)
+    tables = [table_of([2, 3], [2, 3], FIVE)] * defined + [table_of([2, 2], [2, 2], FIVE)] * (10 - defined)
     assert percentiles(np.array(tables), Weights.LINEAR) == expected_values
 
 
 def test_kappas_go_through_json_and_back() -> None:
-    result = kappas(*noisy(100, seed=1), seed=2)
+    result = kappas(*noisy(100, seed=1), n_grades=FIVE, seed=2)
     assert json.loads(json.dumps(result, allow_nan=False)) == result
     assert result["n"] == 100
     for weights in Weights:
@@ -213,28 +236,28 @@ def test_fleiss_published_example() -> None:
 
 def test_fleiss_on_paper_size() -> None:
     """Two items of three grades: agreement 1/3 and 1, by chance 1/2 * 1/2 * 2; (2/3 - 5/9) / (4/9)."""
-    counts = counts_of([[0, 0, 1], [1, 1, 1]])
+    counts = counts_of([[0, 0, 1], [1, 1, 1]], FIVE)
     assert fleiss_kappa(counts) == pytest.approx((2 / 3 - 5 / 9) / (1 - 5 / 9))
 
 
 @pytest.mark.parametrize("ratings", [[], [[2], [3]], [[], []], [[2, 2], [2, 2]]])
 def test_fleiss_is_undefined_without_two_grades_or_variation(ratings: list[list[int]]) -> None:
-    assert fleiss_kappa(counts_of(ratings)) is None
+    assert fleiss_kappa(counts_of(ratings, FIVE)) is None
 
 
 def test_fleiss_refuses_gaps() -> None:
     with pytest.raises(ValueError, match="equally many"):
-        fleiss_kappa(counts_of([[1, 2], [1, 2, 3]]))
+        fleiss_kappa(counts_of([[1, 2], [1, 2, 3]], FIVE))
 
 
 def test_alpha_published_example() -> None:
-    assert krippendorff_alpha(UNITS) == pytest.approx(0.815, abs=5e-4)
+    assert krippendorff_alpha(UNITS, FIVE) == pytest.approx(0.815, abs=5e-4)
 
 
 def test_alpha_on_paper_size() -> None:
     """Items 0 0 and 0 1: values 0 three times, 1 once; observed 2/4, expected 6/12: 1 - (1/2) / (1/2)."""
-    assert krippendorff_alpha([[0, 0], [0, 1]]) == pytest.approx(0.0)
-    assert krippendorff_alpha([[0, 0], [4, 4, 4]]) == 1.0
+    assert krippendorff_alpha([[0, 0], [0, 1]], FIVE) == pytest.approx(0.0)
+    assert krippendorff_alpha([[0, 0], [4, 4, 4]], FIVE) == 1.0
 
 
 @pytest.mark.parametrize(
@@ -243,14 +266,14 @@ def test_alpha_on_paper_size() -> None:
     ids=["none", "empty", "ones", "same", "3"],
 )
 def test_alpha_is_undefined_without_two_grades_or_variation(ratings: list[list[int]]) -> None:
-    assert krippendorff_alpha(ratings) is None
+    assert krippendorff_alpha(ratings, FIVE) is None
 
 
 @settings(deadline=None, max_examples=150)
 @given(st.lists(st.lists(GRADE, max_size=6), max_size=25))
 def test_alpha_equals_the_package_with_gaps(ratings: list[list[int]]) -> None:
     compared = {grade for item in ratings if len(item) > 1 for grade in item}
-    alpha = krippendorff_alpha(ratings)
+    alpha = krippendorff_alpha(ratings, FIVE)
     if len(compared) < 2:
         assert alpha is None
         return
@@ -264,4 +287,4 @@ def test_alpha_equals_the_package_with_gaps(ratings: list[list[int]]) -> None:
 
 def test_alpha_refuses_what_is_no_grade() -> None:
     with pytest.raises(ValueError, match="from 0 to 4"):
-        krippendorff_alpha([[1, 5]])
+        krippendorff_alpha([[1, 5]], FIVE)

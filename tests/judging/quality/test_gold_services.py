@@ -14,7 +14,7 @@ from judging.quality.selectors import gold_counts
 from judging.work.selectors.assignments import final_grades, given_in, preview_visible_to, work_done
 from judging.work.services.assignments import assignment_finish, assignment_return, assignment_take
 from judging.work.services.batches import batch_advance
-from tests.factories import NOW, BatchFactory, QueryFactory, annotator
+from tests.factories import NOW, BatchFactory, GoldGradeFactory, ProjectFactory, QueryFactory, annotator
 from tests.judging.play import flag, give, judge, key_of, pairs_by_rank
 
 pytestmark = pytest.mark.django_db
@@ -118,7 +118,7 @@ class TestWholeBatch:
         assert assignment_finish(project=project, annotator=person, now=NOW)
         assert GoldGrade.objects.filter(truth=3).count() == BATCH_LEAST
         assert GoldGrade.objects.filter(truth=None).count() == 1  # settled with different grades: for company
-        assert gold_counts(project.pk) == {person.pk: (BATCH_LEAST, 0)}
+        assert gold_counts(project) == {person.pk: (BATCH_LEAST, 0)}
         assignment.batch.refresh_from_db()
         assert (assignment.batch.state, assignment.batch.free_slots) == ("done", 0)
         assert next_of(project, person).batch_id == real.pk
@@ -188,3 +188,11 @@ class TestUnnoticed:
             pages.append({line.strip().split(" ")[0] for line in text.splitlines()})
             assert "gold" not in text.lower() and "settled" not in text
         assert pages[0] == pages[1]
+
+
+@pytest.mark.parametrize(("max_spread", "misaligned"), [(0, 1), (1, 0)])
+def test_misaligned_is_further_than_grades_that_agree(max_spread: int, misaligned: int) -> None:
+    batch = BatchFactory(query__project=ProjectFactory(max_spread=max_spread))
+    first = GoldGradeFactory(assignment__batch=batch, grade=3, truth=2)
+    Assignment.objects.filter(pk=first.assignment_id).update(state="finished", ended_at=NOW)
+    assert gold_counts(batch.project) == {first.annotator_id: (1, misaligned)}

@@ -25,6 +25,7 @@ from judging.quality.rules.quality import (
     project_figures,
     weeks,
 )
+from judging.work.rules import TVR_RANKING, Rules
 
 LIMITS = {"from": 4, "kappa": 0.3, "bias": 0.75, "gold": 0.25, "fast_streak": 3, "run": 4}
 FAST_S = 2.0
@@ -34,7 +35,9 @@ Row = tuple[int, int, int, int, int, int, int]  # annotator, pair, round, grade,
 def figures(rows: list[Row], annotator: int) -> dict[str, object]:
     columns = judgments_of(rows)
     mine = columns["annotator"] == annotator
-    return annotator_figures(columns[mine], agreed=agreed_with_partner(columns)[mine], fast_s=FAST_S, seed=1)
+    return annotator_figures(
+        columns[mine], TVR_RANKING, agreed=agreed_with_partner(columns, TVR_RANKING)[mine], fast_s=FAST_S, seed=1
+    )
 
 
 def test_by_hand() -> None:
@@ -63,7 +66,7 @@ def test_nothing_is_made_up_where_there_is_nothing() -> None:
     assert result["seconds"] == {"known": 0, "median": None, "mean": None}
     kappas = result["against_relevance"]
     assert kappas["n"] == 0 and kappas["quadratic"] == {"value": None, "interval": None}  # type: ignore[index]
-    assert project_figures(judgments_of([])) == {
+    assert project_figures(judgments_of([]), TVR_RANKING) == {
         "judgments": 0,
         "pairs": 0,
         "alpha": None,
@@ -86,7 +89,7 @@ def many(seed: int) -> list[Row]:
 
 def test_partners_are_those_of_plain_python() -> None:
     rows = many(3)
-    result = partners(judgments_of(rows))
+    result = partners(judgments_of(rows), TVR_RANKING)
     grades = {(annotator, pair): grade for annotator, pair, _, grade, *_ in rows}
     for one, partner_rows in result.items():
         for partner in partner_rows:
@@ -177,3 +180,21 @@ def test_the_share_is_met_within_one_pair_and_never_exceeded(rounds: list[int], 
         assert mixed <= others
         total, gold = total + others + mixed, gold + mixed
         assert gold * 100 <= total * percent
+
+
+def test_three_judges_of_yes_and_no() -> None:
+    """Of three pairs all agree on one, one is disputed, and one lacks its third grade; gaps count for Fleiss' kappa."""
+    yes_or_no = Rules(top_grade=1, judges=3, max_spread=0, max_rounds=2)
+    grades = {10: (1, 1, 1), 11: (0, 0, 1), 12: (0, 0)}
+    rows = [
+        (annotator, pair, 1, grade, NOT_SETTLED, 0, 1000)
+        for pair, pair_grades in grades.items()
+        for annotator, grade in enumerate(pair_grades)
+    ]
+    judgments = judgments_of(rows)
+    agreed = agreed_with_partner(judgments, yes_or_no)
+    assert agreed.tolist() == [True] * 3 + [False] * 3 + [True] * 2
+    result = project_figures(judgments, yes_or_no)
+    assert result["distribution"] == [4, 4]
+    assert result["fleiss"] == pytest.approx((2 / 3 - 5 / 9) / (1 - 5 / 9))  # as on paper in test_agreement
+    assert [partner["consensus"] for partner in partners(judgments, yes_or_no)[2]] == [0.5, 0.5]

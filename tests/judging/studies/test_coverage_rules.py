@@ -31,7 +31,7 @@ def test_by_hand() -> None:
         Judged(2, 30, None, is_open=True),
         Judged(2, 31, None, is_open=False),
     ]
-    result = coverage_of(judged, top=60, drawn_from={1: 50, 2: 50})
+    result = coverage_of(judged, top=60, drawn_from={1: 50, 2: 50}, n_grades=5)
     assert [(one.band.name, one.moments, one.settled, one.relevant, one.highly) for one in result.total] == [
         ("1–20", 3, 3, 3, 3),
         ("21–40", 4, 2, 1, 0),
@@ -53,10 +53,10 @@ def test_by_hand() -> None:
 def test_no_estimate_before_all_others_are_judged() -> None:
     """Early judgments are no random part of a draw."""
     sample = [settled(1, None, 0), settled(1, None, 1)]
-    assert coverage_of(sample, top=20, drawn_from={1: 30}).beyond[0].estimate is not None
+    assert coverage_of(sample, top=20, drawn_from={1: 30}, n_grades=5).beyond[0].estimate is not None
     sample.append(Judged(1, None, None, is_open=True))
-    assert coverage_of(sample, top=20, drawn_from={1: 30}).beyond[0].estimate is None
-    nothing = coverage_of([Judged(1, 1, None, is_open=True)], top=20, drawn_from={1: 30}).beyond[0]
+    assert coverage_of(sample, top=20, drawn_from={1: 30}, n_grades=5).beyond[0].estimate is None
+    nothing = coverage_of([Judged(1, 1, None, is_open=True)], top=20, drawn_from={1: 30}, n_grades=5).beyond[0]
     assert (nothing.estimate, nothing.within, nothing.per_query(1)) == (None, None, None)
     assert estimated(0, 0, of=100) is None
 
@@ -93,3 +93,11 @@ def test_the_interval_covers_about_95_of_100_draws(share: float) -> None:
     weights = [comb(n, hits) * share**hits * (1 - share) ** (n - hits) for hits in range(n + 1)]
     covered = sum(weight for hits, weight in enumerate(weights) if wilson(hits, n)[0] <= share <= wilson(hits, n)[1])
     assert covered == pytest.approx(0.95, abs=0.015)
+
+
+@pytest.mark.parametrize(("n_grades", "highly"), [(2, 1), (3, 1), (5, 2), (10, 3)])
+def test_highly_relevant_is_three_quarters_up_the_scale(n_grades: int, highly: int) -> None:
+    """From 1 of 1, 2 of 2, 3 of 4 and 7 of 9 on."""
+    judged = [settled(1, rank, relevance) for rank, relevance in enumerate(range(n_grades), start=1)]
+    band = coverage_of(judged, top=20, drawn_from={}, n_grades=n_grades).total[0]
+    assert (band.counts, band.relevant, band.highly) == ((1,) * n_grades, n_grades - 1, highly)

@@ -17,6 +17,7 @@ from judging.releases.selectors import finished_queries
 from judging.review.services import batch_review
 from judging.studies.selectors import coverage_found, moments_drawn_from, pool_report
 from judging.studies.services import STUDIES, coverage_prepare, coverage_request, queries_to_study
+from judging.work.rules import TVR_RANKING
 from tests.conftest import Messages
 from tests.factories import MINUTES, NOW, BatchFactory, MeasureFactory, QueryFactory
 from tests.judging.covering import MOMENTS, Covering
@@ -101,7 +102,9 @@ class TestOpen:
         assert pool_report(again).union.to_judge == 0
         assert collection.open(again) == []
         assert sum(band.moments for band in coverage_found(again).total) == 7
-        counts = [relevance_counted(Scope(collection.project.pk, pooled=pooled)).n for pooled in (False, True)]
+        counts = [
+            relevance_counted(Scope(collection.project.pk, pooled=pooled), TVR_RANKING).n for pooled in (False, True)
+        ]
         assert counts == [2, 7]  # figures leave it out unless requested
 
     def test_ranks_that_closing_left_out_are_judged(self, collection: Covering) -> None:

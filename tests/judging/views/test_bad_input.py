@@ -20,8 +20,9 @@ from tests.judging.views.acts import HEADERS, PAGE, form, hold, key, lapse, rows
 pytestmark = [pytest.mark.django_db, pytest.mark.parametrize("kind", HEADERS)]
 TEN_MB = 10 * 2**20
 SHOWN_ALERT = re.compile(r'role="alert"(?![^>]*hidden)')
-WHOLE = "A grade is a whole number from 0 to 4."
-CHOOSE = "Choose a grade from 0 to 4."
+WHOLE = "A grade is a whole number of the scale."
+BEYOND = "A grade is a whole number from 0 to 4."
+CHOOSE = "Choose a grade."
 NO_KEY = "This form carries no key. Load the page again."
 BAD_KEY = "The key of this form cannot be read. Load the page again."
 NUL = "Null characters are not allowed."
@@ -90,7 +91,7 @@ def refused(caplog: pytest.LogCaptureFixture, kind: str) -> Refusal:
 
 # every value that is none: tests/judging/work/test_forms.py
 @pytest.mark.parametrize(
-    ("value", "words"), [("", CHOOSE), ("5", WHOLE), ("3\0", WHOLE), ("9" * 5000, WHOLE)], ids=ascii
+    ("value", "words"), [("", CHOOSE), ("5", BEYOND), ("10", WHOLE), ("3\0", WHOLE), ("9" * 5000, WHOLE)], ids=ascii
 )
 def test_grade(
     browser: Client, open_assignment: Assignment, refused: Refusal, kind: str, value: str, words: str

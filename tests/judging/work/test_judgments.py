@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from accounts.models import Membership, User
-from judging.exceptions import JudgingError, LeaseLost, NotAnnotator, NotAssigned, PairWithdrawn
+from judging.exceptions import GradeUnknown, JudgingError, LeaseLost, NotAnnotator, NotAssigned, PairWithdrawn
 from judging.guidelines.services import guideline_publish, policy_publish
 from judging.models import Assignment, Flag, Judgment, JudgmentChange, Pair
 from judging.work.rules import form_key
@@ -39,7 +39,7 @@ class TestSubmit:
     @pytest.mark.parametrize("value", [-1, 5])
     def test_grade_out_of_range(self, value: int) -> None:
         assignment = AssignmentFactory()
-        with pytest.raises(ValueError, match="0 to 4"):
+        with pytest.raises(GradeUnknown, match="0 to 4"):
             give(assignment, pairs_of(assignment.batch)[0], value)
         assert not Judgment.objects.exists()
 

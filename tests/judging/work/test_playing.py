@@ -50,7 +50,7 @@ class Playing(Game):
     @rule(person=people, position=positions, grade=grades, with_key=st.booleans())
     def grade(self, person: int, position: int, grade: int, with_key: bool) -> None:
         """A grade, or a change of one, in the latest assignment; a first one is taken if need be."""
-        assignment, pair = self.at_a_pair(person, position)
+        grade, (assignment, pair) = self.grade_of(grade), self.at_a_pair(person, position)
         if assignment is None or pair is None:
             return
         key = self.key_of(person, pair)
@@ -70,12 +70,12 @@ class Playing(Game):
         if form.key == self.key_of(form.person, form.pair):
             return  # it said what was there: the pair stands as it did
         before = self.everything()
-        if grade is None or grade == form.grade:
+        if grade is None or self.grade_of(grade) == form.grade:
             answer = self.submit(form.person, form.pair, form.grade, form.key)
             self.shows_what_was_next_then(answer, form)
         else:
             with pytest.raises(FormStale):
-                self.submit(form.person, form.pair, grade, form.key)
+                self.submit(form.person, form.pair, self.grade_of(grade), form.key)
         assert self.everything() == before
 
     @rule(person=people, position=positions, grade=grades, ahead=st.integers(1, 3), random=st.booleans())

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from judging.work.rules import (
     LONGEST_MS,
-    SLOTS,
+    TVR_RANKING,
     RequestedPair,
     active_ms,
     form_key,
@@ -19,6 +19,7 @@ from judging.work.rules import (
     with_change,
 )
 
+SLOTS = TVR_RANKING.slots
 NEW = [RequestedPair(7, (), False), RequestedPair(3, (), False)]
 BY_1 = [RequestedPair(7, (1,), False), RequestedPair(3, (1,), False)]  # slot 1 has graded everything
 PART = [RequestedPair(7, (1, 2), False), RequestedPair(3, (2,), False)]  # whoever sat at 1 left after one pair
@@ -49,7 +50,7 @@ def knowing(pairs: list[RequestedPair], *pair_ids: int) -> list[RequestedPair]:
 def test_a_slot_is_free_when_nobody_holds_it_and_a_grade_is_missing(
     pairs: list[RequestedPair], occupied_slots: list[int], free: dict[int, list[int]]
 ) -> None:
-    assert free_slots(pairs, taken_slots=occupied_slots) == free
+    assert free_slots(pairs, taken_slots=occupied_slots, slots=SLOTS) == free
 
 
 @pytest.mark.parametrize(
@@ -75,7 +76,7 @@ def test_a_slot_is_free_when_nobody_holds_it_and_a_grade_is_missing(
 def test_the_free_slot_with_most_pairs_the_person_does_not_know(
     pairs: list[RequestedPair], occupied_slots: list[int], slot_and_pairs: tuple[int, list[int]] | None
 ) -> None:
-    assert slot_for(pairs, taken_slots=occupied_slots) == slot_and_pairs
+    assert slot_for(pairs, taken_slots=occupied_slots, slots=SLOTS) == slot_and_pairs
 
 
 slot_sets = st.sets(st.sampled_from(SLOTS))
@@ -86,7 +87,7 @@ requested_pairs = st.lists(
 
 @given(requested_pairs, slot_sets)
 def test_missing_grades_belong_to_free_or_occupied_slots(pairs: list[RequestedPair], occupied_slots: set[int]) -> None:
-    free = free_slots(pairs, taken_slots=occupied_slots)
+    free = free_slots(pairs, taken_slots=occupied_slots, slots=SLOTS)
     assert occupied_slots.isdisjoint(free)
     for pair in pairs:
         for slot in SLOTS:
@@ -96,8 +97,8 @@ def test_missing_grades_belong_to_free_or_occupied_slots(pairs: list[RequestedPa
 
 @given(requested_pairs, slot_sets)
 def test_somebody_new_always_finds_the_slot_that_is_free(pairs: list[RequestedPair], occupied_slots: set[int]) -> None:
-    free = free_slots(pairs, taken_slots=occupied_slots)
-    offer = slot_for(knowing(pairs), taken_slots=occupied_slots)
+    free = free_slots(pairs, taken_slots=occupied_slots, slots=SLOTS)
+    offer = slot_for(knowing(pairs), taken_slots=occupied_slots, slots=SLOTS)
     assert (offer is None) == (not free)
     assert offer is None or offer == (offer[0], free[offer[0]])
     assert offer is None or all(len(pair_ids) <= len(offer[1]) for pair_ids in free.values())
@@ -105,9 +106,9 @@ def test_somebody_new_always_finds_the_slot_that_is_free(pairs: list[RequestedPa
 
 @given(requested_pairs, slot_sets)
 def test_nobody_gets_a_pair_they_know(pairs: list[RequestedPair], occupied_slots: set[int]) -> None:
-    offer = slot_for(pairs, taken_slots=occupied_slots)
+    offer = slot_for(pairs, taken_slots=occupied_slots, slots=SLOTS)
     known_ids = {pair.pair_id for pair in pairs if pair.known}
-    free = free_slots(pairs, taken_slots=occupied_slots)
+    free = free_slots(pairs, taken_slots=occupied_slots, slots=SLOTS)
     if offer is None:
         assert all(known_ids >= set(pair_ids) for pair_ids in free.values())
     else:

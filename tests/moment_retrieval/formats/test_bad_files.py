@@ -81,12 +81,12 @@ CLIPS = HIGHLIGHT + '4, "relevant_windows": [], "relevant_clip_ids": [2], "salie
 POOL = '{"a": {"duration": 9, "timestamps": [[0, 1]], "sentences": %s,\n"pos_moments": %s, "retrieval_pool": [["a"]]}}'
 TRUTHS = [
     (
-        f'[{{"query_id": 1, "relevant_moment": [\n{judged_row("[0, 1]", 9)}]}}]',
-        "line 2: entry 1: query 1: moment 1: relevance must be from 0 to 4, got 9",
+        f'[{{"query_id": 1, "relevant_moment": [\n{judged_row("[0, 1]", 10)}]}}]',
+        "line 2: entry 1: query 1: moment 1: relevance must be from 0 to 9, got 10",
     ),
     (judged_row("[0, 1]") + "\n" + judged_row("[2, 1]"), r"^line 2: the moment ends before it starts: \[2.0, 1.0\]"),
-    ("query_id,video_name,start,end,relevance\n1,a,0,1,5\n", "^line 2: relevance must be from 0 to 4, got 5.0"),
-    ("1 0 a:0-1 2\n1 0 a:0-1 -1\n", "^line 2: relevance must be from 0 to 4, got -1.0"),
+    ("query_id,video_name,start,end,relevance\n1,a,0,1,9.5\n", "^line 2: relevance must be from 0 to 9, got 9.5"),
+    ("1 0 a:0-1 2\n1 0 a:0-1 -1\n", "^line 2: relevance must be from 0 to 9, got -1.0"),
     ('{"desc_id": 1, "vid_name": "a", "ts": [0]}', r"^line 1: ts must be \[start, end\], or several, got \[0\]"),
     (HIGHLIGHT + '9, "relevant_windows": [[2, 1]]}', r"^line 1: window 1: the moment ends before it starts: \[2, 1\]"),
     (CLIPS, "^line 1: clip 1: a clip must be from 0 to 1, got 2"),

@@ -13,7 +13,7 @@ from kombu.exceptions import OperationalError
 
 from benchmarks.annotator import FINISH, GO_ON, GRADE, TAKE
 from judging.models import Assignment, Batch, Judgment, JudgmentChange, Pair
-from judging.work.rules import State, settle
+from judging.work.rules import TVR_RANKING, State, settle
 from tests.production.topology import Person, Site
 from tests.production.topology.project import Scenario, grade_form
 from tests.production.topology.site import PATIENCE_S, eventually
@@ -195,7 +195,7 @@ class Crowd:
         which they would have quarrelled may be settled by two who agree."""
         for pair in Pair.objects.filter(batch__project=self.scenario.project).prefetch_related("judgments"):
             grades = [judgment.grade for judgment in pair.judgments.all()]
-            outcome = settle(grades)
+            outcome = settle(grades, TVR_RANKING)
             assert outcome.state == State.SETTLED, (pair.pk, grades)
             assert (pair.state, pair.relevance) == outcome, (pair.pk, grades)
             if not self.refusals:

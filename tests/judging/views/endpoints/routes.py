@@ -40,10 +40,10 @@ DESK = area(
     ("judging", "project", EVERYONE, "get", "guideline"),
 )
 QUERIES = area(
-    ("judging", "project", STAFF, "get", "overview find queries query-sets caption-edits"),
+    ("judging", "project", STAFF, "get", "overview find queries query-sets caption-edits rules"),
     ("judging", "project", STAFF, "get", "caption-edits-said caption-edits-csv candidates-csv"),
     ("judging", "project", STAFF, "post", "batches-open candidates-rank"),
-    ("judging", "project", LEAD, "post", "query-set-create"),
+    ("judging", "project", LEAD, "post", "query-set-create rules-change"),
     ("judging", "set", STAFF, "get", "query-set"),
     ("judging", "set", LEAD, "post", "query-set-change"),
 )
@@ -138,8 +138,8 @@ SETTINGS = area(
     ("judging", "project", LEAD, "get", "guideline-edit guideline-review guideline-examples screening-question-new"),
     ("judging", "project", LEAD, "post", "guideline-save guideline-preview guideline-publish guideline-discard"),
     ("judging", "project", LEAD, "post", "guideline-example-set guideline-example-remove training-draw"),
-    ("judging", "project", LEAD, "post", "screening-question-create screening-set policy-publish"),
-    ("judging", "project", STAFF, "get", "training screening-questions screening-preview policy"),
+    ("judging", "project", LEAD, "post", "screening-question-create screening-set policy-publish rules-change"),
+    ("judging", "project", STAFF, "get", "training screening-questions screening-preview policy rules"),
     ("judging", "drawn", STAFF, "get", "training-pair"),
     ("judging", "drawn", LEAD, "post", "training-pair-grade training-pair-move training-pair-remove"),
     ("judging", "project", ANNOTATOR, "get", "screening"),

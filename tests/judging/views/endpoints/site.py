@@ -35,7 +35,7 @@ from judging.models import (
     WebhookDelivery,
 )
 from judging.people.services import invitation_create
-from judging.work.rules import attempt_key, form_key
+from judging.work.rules import RULE_FIELDS, attempt_key, form_key
 from models_runner.models import EconomyStudy, Experiment, FeatureSet, Leaderboard, Run, Training
 from moment_retrieval.features import FeatureWriter
 from tests.factories import (
@@ -278,6 +278,8 @@ class Site:
             return {"person": self.colleague.uuid, "role": "lead", "change": "add"}
         if endpoint and endpoint[0] == "annotation:train-set-start":
             return self.train_form
+        if endpoint and endpoint[0] == "judging:rules-change":
+            return {name: int(getattr(self.project, name)) for name in RULE_FIELDS}
         key = form_key(assignment=self.assignment.uuid, pair=self.pair.uuid, n_answers=1)
         values = {"key": key, "grade": 3, "decision": "close", "reason": "broken", "name": "new", "split": "", **EXAM}
         values |= {
@@ -304,4 +306,5 @@ class Site:
         options = {"moment": self.drawn.moment.uuid, "query_text": "q", "queries": 1, "by": 1, "open": "no"}
         question = {"description": "What happens?", "option_0": "a", "option_1": "b", "correct": 1}
         answered = {"attempt": attempt.uuid, "answer-0": 0}
-        return {**options, **question, **answered, **guideline_form(), **policy_form(self.project)}
+        rules = {name: getattr(self.project, name) for name in RULE_FIELDS}
+        return {**options, **question, **answered, **rules, **guideline_form(), **policy_form(self.project)}

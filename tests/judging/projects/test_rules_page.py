@@ -1,0 +1,97 @@
+"""Rules of a project: chosen with it, changed until somebody judges, and what follows from them."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import Project
+from core.models import AuditEvent
+from judging.guidelines.selectors import guideline_in_force, policy_in_force
+from judging.models import Batch
+from judging.work.rules import PRESETS, RULE_FIELDS, TVR_RANKING, rules_of
+from tests.factories import AssignmentFactory, BatchFactory, KnownPairFactory, admin
+from tests.judging.views.acts import logged_in, url
+
+pytestmark = pytest.mark.django_db
+YES_OR_NO = {"top_grade": 1, "judges": 3, "max_spread": 0, "max_rounds": 2, "batch_size": 10}  # no second batch
+
+
+def rules_form(project: Project, **values: object) -> dict[str, Any]:
+    form = {name: getattr(project, name) for name in RULE_FIELDS} | values
+    return {name: value for name, value in form.items() if value is not False}
+
+
+def change(client: Client, project: Project, **values: object) -> Any:
+    return client.post(url("rules-change", project), rules_form(project, **values))
+
+
+def test_a_lead_changes_them_until_somebody_judges(lead_client: Client, project: Project) -> None:
+    BatchFactory(query__project=project)
+    assert change(lead_client, project, **YES_OR_NO, has_second_batch=False).status_code == 302
+    project.refresh_from_db()
+    assert {name: getattr(project, name) for name in YES_OR_NO} == YES_OR_NO
+    assert not project.has_second_batch and not Batch.objects.exists()
+    page = lead_client.get(url("rules", project)).content.decode()
+    assert "Batches taken back, as nobody had begun them: 1." in page
+    assert len(guideline_in_force(project.pk).levels) == 2
+    assert policy_in_force(project.pk).extend_from_mean == 0.5
+    changes = AuditEvent.objects.get(action="project.rules").data["changes"]
+    assert "top_grade 4 to 1" in changes and "max_rounds 2 to 2" not in changes
+
+    batch = BatchFactory(query__project=project)
+    assert rules_of(batch) == rules_of(project)
+    AssignmentFactory(batch=batch)
+    answer = change(lead_client, project, judges=2)
+    project.refresh_from_db()
+    assert project.judges == 3 and Batch.objects.count() == 1
+    assert answer.status_code == 409 and "Somebody has begun to judge." in answer.content.decode()
+
+
+def test_pairs_of_known_truth_fix_them(lead_client: Client, project: Project) -> None:
+    KnownPairFactory(project=project, truth=4)
+    change(lead_client, project, top_grade=1, max_spread=0)
+    project.refresh_from_db()
+    assert project.top_grade == 4
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"max_spread": 4}, "grades that agree lie nearer than the whole scale"),
+        ({"top_grade": 10}, "Grades go from 0 to 1 or up to 9"),
+        ({"judges": 4}, "two or three judge in a round"),
+        ({"max_rounds": 3}, "one or two rounds"),
+        ({"batch_size": 4}, "A batch has 5 to 50 pairs."),
+        ({"judges": ""}, "This field is required."),
+    ],
+)
+def test_rules_that_no_project_can_have(
+    lead_client: Client, project: Project, values: dict[str, object], message: str
+) -> None:
+    answer = change(lead_client, project, **values)
+    assert answer.status_code == 422
+    assert message in answer.content.decode()
+    project.refresh_from_db()
+    assert rules_of(project) == TVR_RANKING
+
+
+def test_a_collection_begins_with_the_rules_chosen(lead_client: Client) -> None:
+    assert (
+        lead_client.post(reverse("judging:collection-new"), {"name": "films", "rules": "yes-or-no"}).status_code == 302
+    )
+    project = Project.objects.get(name="films")
+    assert {name: getattr(project, name) for name in RULE_FIELDS} == PRESETS["yes-or-no"][1]
+    assert guideline_in_force(project.pk).levels[1].startswith("Yes")
+    assert "The two grades" in guideline_in_force(project.pk).body
+    lead_client.post(reverse("judging:collection-new"), {"name": "clips"})
+    assert rules_of(Project.objects.get(name="clips")) == TVR_RANKING
+
+
+def test_costs_stand_beside_the_papers(project: Project) -> None:
+    Project.objects.filter(pk=project.pk).update(judges=3, max_rounds=1, has_second_batch=False)
+    page = logged_in(admin(project)).get(url("rules", project)).content.decode()
+    assert "Leads can change them until somebody begins to judge." in page
+    row = page[page.index("Judgments of 100 queries") :]
+    assert row.index("5,999") < row.index("6,9")
