@@ -11,7 +11,7 @@ import pytest
 from django.core.management import call_command, get_commands, load_command_class
 from django.core.management.base import CommandError
 
-from judging.work.rules import State, settle
+from judging.work.rules import TVR_RANKING, State, settle
 from moment_retrieval.cli import main
 from tests.docs.pages import ROOT, Block, blocks, tables
 
@@ -84,7 +84,7 @@ def test_the_examples_of_consensus_are_those_of_the_rule() -> None:
     assert len(rows) > 5
     for first, second, middle, becomes in rows:
         grades = [int(grade) for grade in f"{first}, {second}".replace(",", " ").split()]
-        outcome = settle(grades)
+        outcome = settle(grades, TVR_RANKING)
         state, _, relevance = becomes.partition(" (")[0].partition(", ")
         assert outcome == (State(state), int(relevance) if relevance else None)
         if middle:
