@@ -104,7 +104,8 @@
 
     // The row of the server that holds the first part of this very file; one that is not listed here is asked for.
     async rowOfSite() {
-      const isOwn = ({ dataset }) => dataset.file === this.file.name && Number(dataset.size) === this.file.size;
+      const name = this.file.name.replace(/\.[^.]*$/, (ending) => ending.toLowerCase()); // as the server keeps it
+      const isOwn = ({ dataset }) => dataset.file === name && Number(dataset.size) === this.file.size;
       const rowIn = (page) => [...page.querySelectorAll('#collection [data-state="uploading"]')].find(isOwn);
       const row = rowIn(document);
       if (row || !document.querySelector("#collection [data-unlisted]")) return row;
