@@ -122,7 +122,7 @@ class ScoredMoment(Span):
 
 @dataclass(frozen=True, slots=True)
 class JudgedMoment(Span):
-    """A qrel: a moment and its relevance to one query, 0 (unrelated) to 4; fractions are allowed.
+    """A qrel: a moment and its relevance to one query, 0 (unrelated) to the highest grade; fractions are allowed.
 
     Raises:
         InvalidRecord: a time is no time, or the relevance is outside 0..9.

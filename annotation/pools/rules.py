@@ -32,6 +32,13 @@ T = TypeVar("T")
 BATCH_SIZE = 20  # of the paper, and of files that are not of a project here
 BATCHES = 2
 DEPTH = BATCH_SIZE * BATCHES  # ranks kept for a query, at the least
+
+
+def depth_of(batch_size: int) -> int:
+    """Return how many ranks are kept for a query that is judged in batches of this size."""
+    return max(DEPTH, BATCHES * batch_size)
+
+
 SCALE = 10**DECIMALS
 
 ROWS = 64  # queries of a block

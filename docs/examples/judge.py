@@ -26,5 +26,5 @@ def judge(client, project, grade_of):
 if __name__ == "__main__":
     client = Client(sys.argv[1], os.environ["MOMENTJUDGE_TOKEN"])
     mine = next(project for project in client.projects() if "annotator" in project["roles"])
-    ask = lambda query, pair: int(input(f"{query}\n{pair['previews']['gif']}\n0 to 4? "))  # noqa: E731
+    ask = lambda query, pair: int(input(f"{query}\n{pair['previews']['gif']}\nGrade? "))  # noqa: E731
     print(judge(client, mine["uuid"], ask), "grades given")

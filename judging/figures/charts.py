@@ -34,7 +34,7 @@ from judging.guidelines.selectors import policy_in_force
 from judging.quality.rules.agreement import FEWEST_PAIRS, Counts, kappas_of
 from judging.studies.rules import Coverage
 from judging.studies.selectors import coverage_found, moments_drawn_from, queries_planned
-from judging.work.rules import Rules, rules_of
+from judging.work.rules import Rules, near_words, rules_of
 
 STYLESHEETS = ("css/app.css", "css/charts.css")
 RULES = "svg.chart"  # how the lines of a stylesheet begin that files bring with them
@@ -406,11 +406,6 @@ def _coverage_charts(coverage: Coverage, scale: Rules) -> list[Chart]:
 SIMILARITY_AXIS = Axis("similarity", 0, 1, 0.25)
 SHARE_AXIS = Axis("share of pairs", 0, 100, 25, " %")
 OUT = {"dropped": "×", "withdrawn": "–", "escalated": "!", "open": "·"}  # what stands where there is no relevance
-
-
-def near_words(max_spread: int) -> str:
-    """Describe grades that agree."""
-    return f"at most {'one' if max_spread == 1 else max_spread} apart" if max_spread else "equal"
 
 
 def shares_chart(

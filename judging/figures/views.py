@@ -127,7 +127,7 @@ JUDGED = (
     Row("settled", "Pairs settled", 0),
     Row("dropped", "Pairs dropped", 0),
     Row("consensus", "Pairs settled, %", 2, "Of those settled or dropped."),
-    Row("relevant_per_query", "Relevant moments per query", 1, "Relevance 1 to 4, of queries judged to their end."),
+    Row("relevant_per_query", "Relevant moments per query", 1, "Relevance 1 or more, of queries judged to their end."),
     Row("one_batch", "Queries of one batch", 0, "Closed after the first."),
     Row("two_batches", "Queries of two batches", 0, "Given a second."),
     Row("one_share", "Queries of one batch, %", 1, "Of those decided."),

@@ -63,7 +63,7 @@ class Policy(models.Model):
             models.CheckConstraint(
                 condition=Q(extend_from_mean__range=(0, 9)),
                 name="policy_mean_is_a_relevance",
-                violation_error_message="The mean to extend from is a relevance: 0 to 4.",
+                violation_error_message="The mean to extend from is a relevance: 0 to 9 at the most.",
             ),
             models.CheckConstraint(
                 condition=Q(

@@ -34,7 +34,7 @@ def policy_in_force(project_id: int) -> Policy:
 def pass_rule_of(policy: Policy) -> PassRule:
     """Return this version's rule for passing an exam."""
     values = {name: getattr(policy, f"exam_{name}") for name in ("kappa", "kappa_low", "bias", "levels")}
-    return PassRule(weights=Weights(policy.exam_weights), **values)
+    return PassRule(weights=Weights(policy.exam_weights), top_grade=policy.project.top_grade, **values)
 
 
 def guideline_in_force(project_id: int) -> Guideline:

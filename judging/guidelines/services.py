@@ -116,6 +116,14 @@ def policy_publish(*, project: Project, actor: User | None, seen_version: int | 
     return policy
 
 
+IN_GRADES = ("extend_from_mean", "exam_bias", "alert_bias")
+
+
+def scaled_values(policy: Policy, *, from_top: int, to_top: int) -> dict[str, Any]:
+    """Return the values of a policy that are in grades, for a scale with another top grade; at most that grade."""
+    return {name: round(min(getattr(policy, name) / from_top, 1) * to_top, 4) for name in IN_GRADES}
+
+
 def screening_set(*, project: Project, actor: User, is_open: bool) -> Policy:
     """Put the test before training, or remove it. Raises ScreeningTooShort: there are fewer questions than it asks."""
     return policy_publish(project=project, actor=actor, screening_is_open=is_open)

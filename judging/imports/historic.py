@@ -23,13 +23,11 @@ from core.exceptions import ImportRefused, NotPossible
 from core.models import AuditEvent
 from judging.models import Batch, Judgment, Pair, Policy
 from judging.releases.reading import BadLines
-from judging.work import rules
+from judging.work.rules import TVR_RANKING, Outcome, Rules, State, rules_of, settle
 
 ACTION = "judgments.import"
 COLUMNS = ["pair_id", "worker", "relevance"]
 CHUNK = 5000
-RULES = rules.TVR_RANKING  # of a project that is made for a file
-GRADES_PER_PAIR = RULES.judges * RULES.max_rounds
 LARGEST_PAIR_ID, LARGEST_WORKER = 2**53, 2**31 - 1  # what the database holds, with room for blocks
 
 
@@ -41,19 +39,19 @@ class HistoricPair:
     workers: tuple[int, ...]
     grades: tuple[int, ...]
 
-    def outcome(self) -> tuple[rules.Outcome, str]:
-        """Return the rule's outcome, and the reason when the pair is dropped; no further round will come."""
-        outcome = rules.settle(self.grades, RULES)
-        if outcome.state == rules.State.SETTLED:
+    def outcome(self, rules: Rules) -> tuple[Outcome, str]:
+        """Return the rules' outcome, and the reason when the pair is dropped; no further round will come."""
+        outcome = settle(self.grades, rules)
+        if outcome.state == State.SETTLED:
             return outcome, ""
-        if outcome.state == rules.State.DROPPED:
+        if outcome.state == State.DROPPED:
             return outcome, Pair.Reason.NO_CONSENSUS
-        return rules.Outcome(rules.State.DROPPED), Pair.Reason.NO_SECOND_ROUND
+        return Outcome(State.DROPPED), Pair.Reason.NO_SECOND_ROUND
 
 
-def read_judgments(path: Path) -> list[HistoricPair]:
-    """The pairs of the file by id. Raises ImportRefused where the header or a line cannot be read, a grade is outside
-    0..4, or a pair has more than four grades."""
+def read_judgments(path: Path, rules: Rules = TVR_RANKING) -> list[HistoricPair]:
+    """The pairs of the file by id. Raises ImportRefused where the header or a line cannot be read, a grade is not of
+    the scale, or a pair has more grades than its rounds ask for."""
     rows: dict[int, list[tuple[int, int]]] = {}
     bad = BadLines()
     with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
@@ -63,15 +61,15 @@ def read_judgments(path: Path) -> list[HistoricPair]:
                 raise ImportRefused(f"{path.name}: the first line must be {','.join(COLUMNS)}.")
             for line in filter(None, reader):
                 try:
-                    pair_id, worker, grade = _numbers(line)
+                    pair_id, worker, grade = _numbers(line, rules)
                     rows.setdefault(pair_id, []).append((worker, grade))
                 except ValueError as error:
                     bad.report(f"line {reader.line_num}: {error}")
         except csv.Error as error:
             raise ImportRefused(f"{path.name}, line {reader.line_num}: {error}.") from error
     for pair_id, grades in rows.items():
-        if len(grades) > GRADES_PER_PAIR:
-            bad.report(f"pair {pair_id}: {len(grades)} grades, at most four make a pair")
+        if len(grades) > rules.most_grades:
+            bad.report(f"pair {pair_id}: {len(grades)} grades, at most {rules.most_grades} make a pair")
     bad.refuse(f"{path.name}: nothing was imported.")
     if not rows:
         raise ImportRefused(f"{path.name} holds no judgment.")
@@ -83,36 +81,39 @@ def _pairs_of(rows: Iterable[tuple[Any, Sequence[Sequence[int]]]]) -> list[Histo
     return [HistoricPair(pair_id, *map(tuple, zip(*grades, strict=True))) for pair_id, grades in rows]
 
 
-def _numbers(line: Sequence[str]) -> tuple[int, int, int]:
+def _numbers(line: Sequence[str], rules: Rules) -> tuple[int, int, int]:
     if len(line) != len(COLUMNS):
         raise ValueError(f"{len(line)} columns instead of {len(COLUMNS)}")
     pair_id, worker, grade = (int(cell) for cell in line)
     if not (0 <= pair_id <= LARGEST_PAIR_ID and 0 <= worker <= LARGEST_WORKER):
         raise ValueError("a number that is negative or too large")
-    if grade not in RULES.grades:
-        raise ValueError(f"relevance {grade} is outside 0 to 4")
+    if grade not in rules.grades:
+        raise ValueError(f"relevance {grade} is outside 0 to {rules.top_grade}")
     return pair_id, worker, grade
 
 
-def summary(pairs: Sequence[HistoricPair]) -> dict[str, object]:
-    """Counts of what the rule makes of the file."""
-    outcomes = [(pair, *pair.outcome()) for pair in pairs]
-    settled = [(pair, outcome) for pair, outcome, _ in outcomes if outcome.state == rules.State.SETTLED]
+def summary(pairs: Sequence[HistoricPair], rules: Rules) -> dict[str, object]:
+    """Counts of what the rules make of the file; ``settled_by_two`` are settled by the first round, and
+    ``settled_by_four`` by the second, whatever its judges."""
+    outcomes = [(pair, *pair.outcome(rules)) for pair in pairs]
+    settled = [(pair, outcome) for pair, outcome, _ in outcomes if outcome.state == State.SETTLED]
     relevance = Counter(outcome.relevance for _, outcome in settled)
     return {
         "judgments": sum(len(pair.grades) for pair in pairs),
         "pairs": len(pairs),
         "settled": len(settled),
-        "settled_by_two": sum(len(pair.grades) == RULES.judges for pair, _ in settled),
-        "settled_by_four": sum(len(pair.grades) == GRADES_PER_PAIR for pair, _ in settled),
-        "dropped": sum(outcome.state == rules.State.DROPPED for _, outcome, _ in outcomes),
+        "settled_by_two": sum(len(pair.grades) == rules.judges for pair, _ in settled),
+        "settled_by_four": sum(len(pair.grades) > rules.judges for pair, _ in settled),
+        "dropped": sum(outcome.state == State.DROPPED for _, outcome, _ in outcomes),
         "no_second_round": sum(reason == Pair.Reason.NO_SECOND_ROUND for *_, reason in outcomes),
         "same_person_twice": sum(len(set(pair.workers)) < len(pair.workers) for pair in pairs),
-        "relevance": {str(grade): relevance[grade] for grade in RULES.grades},
+        "relevance": {str(grade): relevance[grade] for grade in rules.grades},
     }
 
 
-def judgments_import(*, path: Path, project_name: str, leads: Sequence[User] = ()) -> dict[str, object]:
+def judgments_import(
+    *, path: Path, project_name: str, rules: Rules = TVR_RANKING, leads: Sequence[User] = ()
+) -> dict[str, object]:
     """Store the file's judgments in a project of their own; the same file twice is stored once.
 
     Returns:
@@ -122,10 +123,10 @@ def judgments_import(*, path: Path, project_name: str, leads: Sequence[User] = (
         ImportRefused: the file cannot be read (see ``read_judgments``).
         NotPossible: a project of this name exists and holds something else.
     """
-    pairs = read_judgments(path)
+    pairs = read_judgments(path, rules)
     digest = sha256(path.read_bytes()).hexdigest()
-    project = judgments_store(pairs=pairs, digest=digest, project_name=project_name, leads=leads)
-    return summary(historic_pairs(project))
+    project = judgments_store(pairs=pairs, digest=digest, project_name=project_name, rules=rules, leads=leads)
+    return summary(historic_pairs(project), rules)
 
 
 @transaction.atomic
@@ -134,11 +135,12 @@ def judgments_store(
     pairs: Sequence[HistoricPair],
     digest: str,
     project_name: str,
+    rules: Rules = TVR_RANKING,
     leads: Sequence[User] = (),
     actor: User | None = None,
     texts: Mapping[int, str] | None = None,
 ) -> Project:
-    """Pairs as a project of their own; what has the same digest is stored once.
+    """Pairs as a project of their own; what has the same digest is stored once under its rules.
 
     Args:
         digest: of what they were read from.
@@ -147,32 +149,34 @@ def judgments_store(
     Raises:
         NotPossible: a project of this name exists and holds something else.
     """
-    if project := project_holding(name=project_name, digest=digest):
+    if project := project_holding(name=project_name, digest=digest, rules=rules):
         return project
     corpus = row_create(Corpus(name=project_name, is_placeholder=True))
-    project = project_over(corpus=corpus, name=project_name)
+    project = project_over(corpus=corpus, name=project_name, **rules._asdict())
     Policy.objects.create(project=project, version=1)
     workers = {worker for pair in pairs for worker in pair.workers}
     annotators = placeholder_annotators(project=project, workers=workers, prefix="historic")
     queries = _queries(project, sorted({pair.pair_id // BATCH_SIZE for pair in pairs}), texts or {})
     ranks = [(queries[pair.pair_id // BATCH_SIZE], pair.pair_id % BATCH_SIZE + 1) for pair in pairs]
     candidates = placeholders_create(corpus=corpus, ranks=ranks)
-    rows = _pairs(_batches(project, queries), candidates, pairs)
-    Judgment.objects.bulk_create(_judgments(pairs, rows, annotators), batch_size=CHUNK)
+    rows = _pairs(_batches(project, queries), candidates, pairs, rules)
+    Judgment.objects.bulk_create(_judgments(pairs, rows, annotators, rules), batch_size=CHUNK)
     for lead in leads:
         member_add(project=project, user=lead, roles=Membership.STAFF, actor=actor)
     audit_record(project=project, actor=actor, action=ACTION, subject=project.uuid, sha256=digest, pairs=len(pairs))
     return project
 
 
-def project_holding(*, name: str, digest: str) -> Project | None:
-    """The project of this name, if it holds just what has this digest; None where the name is free. Raises NotPossible
-    where the name is taken by something else."""
+def project_holding(*, name: str, digest: str, rules: Rules) -> Project | None:
+    """The project of this name, if it holds just what has this digest, by these rules; None where the name is free.
+    Raises NotPossible where the name is taken by something else."""
     project = Project.objects.filter(name=name).first()
     if project is None and Corpus.objects.filter(name=name).exists():
         raise NotPossible(f"A corpus is named {name!r}; name the project otherwise.")
     if project and not AuditEvent.objects.filter(project=project, action=ACTION, data__sha256=digest).exists():
         raise NotPossible(f"A project named {name!r} exists and holds other data.")
+    if project and rules_of(project) != rules:
+        raise NotPossible(f"A project named {name!r} exists and holds these judgments by other rules.")
     return project
 
 
@@ -207,15 +211,17 @@ def placeholders_create(*, corpus: Corpus, ranks: Sequence[tuple[Query, int]]) -
 
 def _batches(project: Project, queries: Mapping[int, Query]) -> dict[int, Batch]:
     common: dict[str, Any] = {"project": project, "number": 1, "state": Batch.State.DONE, "done_at": timezone.now()}
-    common |= {**RULES._asdict(), "free_slots": 0}
+    common |= {**rules_of(project)._asdict(), "free_slots": 0}
     rows = [Batch(query=query, **common) for query in queries.values()]
     return dict(zip(queries, Batch.objects.bulk_create(rows, batch_size=CHUNK), strict=True))
 
 
-def _pairs(batches: Mapping[int, Batch], candidates: Sequence[Candidate], pairs: Sequence[HistoricPair]) -> list[Pair]:
+def _pairs(
+    batches: Mapping[int, Batch], candidates: Sequence[Candidate], pairs: Sequence[HistoricPair], rules: Rules
+) -> list[Pair]:
     rows = []
     for pair, candidate in zip(pairs, candidates, strict=True):
-        outcome, reason = pair.outcome()
+        outcome, reason = pair.outcome(rules)
         row = Pair(
             batch=batches[pair.pair_id // BATCH_SIZE], candidate=candidate, source_id=pair.pair_id, reason=reason
         )
@@ -225,7 +231,7 @@ def _pairs(batches: Mapping[int, Batch], candidates: Sequence[Candidate], pairs:
 
 
 def _judgments(
-    pairs: Sequence[HistoricPair], rows: Sequence[Pair], annotators: Mapping[int, int]
+    pairs: Sequence[HistoricPair], rows: Sequence[Pair], annotators: Mapping[int, int], rules: Rules
 ) -> Iterator[Judgment]:
     for pair, row in zip(pairs, rows, strict=True):
         for index, (worker, grade) in enumerate(zip(pair.workers, pair.grades, strict=True)):
@@ -233,8 +239,8 @@ def _judgments(
                 pair=row,
                 annotator_id=annotators[worker],
                 occurrence=pair.workers[:index].count(worker),
-                round=index // RULES.judges + 1,
-                slot=index % RULES.judges + 1,
+                round=index // rules.judges + 1,
+                slot=index % rules.judges + 1,
                 grade=grade,
                 source=Judgment.Source.IMPORTED,
             )

@@ -16,7 +16,7 @@ from annotation.corpora.importers.fields import BrokenJson, elements
 from annotation.pools.rules import BATCH_SIZE
 from core.exceptions import NotPossible
 from core.texts import storable
-from judging.work.rules import TVR_RANKING
+from judging.work.rules import TVR_RANKING, Rules
 
 TYPES = ("rating", "choices", "number")  # controls whose value can be a grade
 
@@ -30,7 +30,7 @@ class Mapped:
     """Which field of a task's data names the pair, or the query and the moment; which control holds the grade.
 
     ``control`` may be empty where an export has only one. ``grades`` says what a value means; without any, values are
-    the grades.
+    the grades, of the scale of ``rules``.
     """
 
     pair: str = ""
@@ -38,6 +38,7 @@ class Mapped:
     moment: str = ""
     control: str = ""
     grades: Mapping[str, int] = field(default_factory=dict)
+    rules: Rules = TVR_RANKING
 
     def grade_of(self, value: object) -> int:
         """The grade that a control's value means. Raises ValueError where it means none."""
@@ -46,13 +47,19 @@ class Mapped:
             if text not in self.grades:
                 raise ValueError(f"the value {text[:60]!r} is mapped to no grade")
             return self.grades[text]
-        if text not in {str(grade) for grade in TVR_RANKING.grades}:
-            raise ValueError(f"the value {text[:60]!r} is no grade from 0 to 4")
+        if text not in {str(grade) for grade in self.rules.grades}:
+            raise ValueError(f"the value {text[:60]!r} is no grade from 0 to {self.rules.top_grade}")
         return int(text)
 
 
 def mapped(
-    *, pair: str = "", query: str = "", moment: str = "", control: str = "", grades: Iterable[str] = ()
+    *,
+    pair: str = "",
+    query: str = "",
+    moment: str = "",
+    control: str = "",
+    grades: Iterable[str] = (),
+    rules: Rules = TVR_RANKING,
 ) -> Mapped:
     """A mapping from what somebody wrote; ``grades`` are lines such as ``Perfect=4``. Raises BadMapping where the pair
     is not named, or named twice, or a line is no ``value=grade``."""
@@ -61,13 +68,14 @@ def mapped(
         raise BadMapping("Name either the field of the pair, or those of the query and the moment.")
     if not pair and not (query and moment):
         raise BadMapping("Name the field that holds the pair, or those of the query and of the moment.")
-    return Mapped(pair, query, moment, control, dict(_graded(line) for line in grades if line.strip()))
+    return Mapped(pair, query, moment, control, dict(_graded(line, rules) for line in grades if line.strip()), rules)
 
 
-def _graded(line: str) -> tuple[str, int]:
+def _graded(line: str, rules: Rules) -> tuple[str, int]:
     value, equals, grade = line.rpartition("=")
-    if not equals or not value.strip() or grade.strip() not in {str(level) for level in TVR_RANKING.grades}:
-        raise BadMapping(f"{line.strip()[:80]!r} does not say which grade a value is: write it as Perfect=4.")
+    if not equals or not value.strip() or grade.strip() not in {str(level) for level in rules.grades}:
+        advice = f"write it as Perfect={rules.top_grade}; grades go from 0 to {rules.top_grade}"
+        raise BadMapping(f"{line.strip()[:80]!r} does not say which grade a value is: {advice}.")
     return value.strip(), int(grade)
 
 
@@ -80,7 +88,6 @@ def _text(value: object) -> str:
 
 LARGEST_PAIR, LARGEST_PERSON = 2**53, 2**31 - 1
 LONGEST_NAME = 500  # of a query, moment or control
-GRADES_PER_PAIR = TVR_RANKING.judges * TVR_RANKING.max_rounds
 NAMES_SHOWN, NUMBER_SHOWN = 10, 40  # names of controls; characters of a number
 OF_MIN = ("annotation_id", "annotator")  # only that form has these beside the data
 OF_TASK = ("id", "created_at", "updated_at", "lead_time")  # beside them, of every task
@@ -224,14 +231,15 @@ class Export:
         return _name(data, self.mapped.query), _name(data, self.mapped.moment)
 
     def finish(self) -> None:
-        """Number the pairs; each has its first four grades, the others are refused."""
+        """Number the pairs; each has as many grades as its rounds ask for, the others are refused."""
+        most_grades = self.mapped.rules.most_grades
         numbers = dict(zip(self.grades, self._numbers(), strict=True))
         people = _people(grade.person for grades in self.grades.values() for grade in grades)
         for key, grades in sorted(self.grades.items(), key=lambda entry: numbers[entry[0]]):
             grades.sort(key=lambda grade: grade.at)  # stable: at the same time, as they stand in the file
-            first = grades[:GRADES_PER_PAIR]
-            for grade in grades[GRADES_PER_PAIR:]:
-                reason = f"pair {numbers[key]} has four earlier grades, and more make no pair"
+            first = grades[:most_grades]
+            for grade in grades[most_grades:]:
+                reason = f"pair {numbers[key]} has {most_grades} earlier grades, and more make no pair"
                 self._report(grade.line, grade.item, reason)
             pair = (numbers[key], tuple(people[one.person] for one in first), tuple(one.grade for one in first))
             self.pairs.append(pair)

@@ -30,7 +30,7 @@ from core.exceptions import ImportRefused, NotPossible
 from core.texts import checked_name
 from judging.guidelines.models import POLICY_VALUES, PUBLISHED
 from judging.models import WORDS, Batch, Guideline, GuidelineExample, Pair, Policy, ReleaseWords
-from judging.qualification.rules.passing import ANY_BIAS, ANY_LEVELS, ANY_LOW
+from judging.qualification.rules.passing import ANY_LEVELS, ANY_LOW
 from judging.releases.layout import MOMENTS, SETTINGS, VIDEOS, guideline_file
 from judging.releases.reading import BadLines, Cells, objects, rows
 
@@ -141,9 +141,6 @@ def _moments_store(corpus: Corpus, lines: list[MomentLine], intake: ReleaseIntak
         intake.wordings.setdefault(moment.pk, {})[row.pk] = row.text
 
 
-NO_REQUIREMENTS = {"exam_kappa_low": ANY_LOW, "exam_bias": ANY_BIAS, "exam_levels": ANY_LEVELS}
-
-
 def rules_store(intake: ReleaseIntake, settings: dict[str, Any]) -> None:
     project = intake.project
     for record in settings["policies"]:
@@ -180,7 +177,8 @@ def name_from_file(of: str, name: str) -> str:
 def _policy(project: Project, record: dict[str, Any]) -> Policy:
     """A version as it was; what this release did not know yet has its default, and a pass rule asks for no more."""
     published = {name: PUBLISHED.get(name, name) for name in POLICY_VALUES}
-    values = {**NO_REQUIREMENTS, **{name: record[of] for name, of in published.items() if of in record}}
+    asks_nothing = {"exam_kappa_low": ANY_LOW, "exam_bias": project.top_grade, "exam_levels": ANY_LEVELS}
+    values = {**asks_nothing, **{name: record[of] for name, of in published.items() if of in record}}
     values["pay_rate"] = Decimal(values["pay_rate"])
     row = Policy(project=project, version=record["version"], **values)
     try:

@@ -22,6 +22,7 @@ from core.uploads import BytesProgress, LineWarning, OnWarning, UploadKind, uplo
 from judging.imports.historic import HistoricPair, judgments_store, project_holding, summary
 from judging.imports.label_studio import Mapped, Ungraded, read_export
 from judging.models import JudgmentImport
+from judging.work.rules import TVR_RANKING, Rules
 
 State = JudgmentImport.State
 IMPORTS = UploadKind(
@@ -40,6 +41,7 @@ class Checked:
 
     pairs: list[HistoricPair]
     texts: dict[int, str]
+    rules: Rules
     digest: str
     counts: dict[str, Any]
 
@@ -62,13 +64,15 @@ def export_read(
     export = read_export(pieces_of(source, budget=budget), mapped, report)
     pairs = [HistoricPair(*pair) for pair in export.pairs]
     people = {worker for pair in pairs for worker in pair.workers}
-    counts = {**export.counts, "control": export.control, "people": len(people), **summary(pairs)}
-    return Checked(pairs, export.texts, digest, counts)
+    counts = {**export.counts, "control": export.control, "people": len(people), **summary(pairs, mapped.rules)}
+    return Checked(pairs, export.texts, mapped.rules, digest, counts)
 
 
 def _digest(source: IO[bytes], mapped: Mapped) -> str:
-    """Of the file and of what its fields mean: the same file means other judgments under another mapping."""
-    digest = file_digest(source, lambda: sha256(json.dumps(asdict(mapped), sort_keys=True).encode()))  # type: ignore[arg-type]
+    """Of the file and of what its fields mean: the same file means other judgments under another mapping. The
+    rules are columns of the project."""
+    fields = {name: value for name, value in asdict(mapped).items() if name != "rules"}
+    digest = file_digest(source, lambda: sha256(json.dumps(fields, sort_keys=True).encode()))  # type: ignore[arg-type]
     source.seek(0)
     return digest.hexdigest()
 
@@ -82,6 +86,7 @@ def export_store(*, checked: Checked, project_name: str, leads: Sequence[User], 
         pairs=checked.pairs,
         digest=checked.digest,
         project_name=checked_name(project_name),
+        rules=checked.rules,
         leads=leads,
         actor=actor,
         texts=checked.texts,
@@ -107,7 +112,9 @@ def judgment_import_work(*, import_id: int) -> None:
 
 def _check(row: JudgmentImport, warnings: IO[str]) -> None:
     checked = _read(row, warnings)
-    project_holding(name=row.project_name, digest=checked.digest)  # says so now where the name is taken
+    project_holding(
+        name=row.project_name, digest=checked.digest, rules=checked.rules
+    )  # says so now where the name is taken
     upload_finish(row, warnings, state=State.CHECKED, counts=checked.counts)
 
 
@@ -117,11 +124,16 @@ def _import(row: JudgmentImport, warnings: IO[str]) -> None:
     upload_finish(row, warnings, state=State.DONE, counts=checked.counts, project=project)
 
 
+def _mapped(row: JudgmentImport) -> Mapped:
+    rules = Rules(*row.mapping.get("rules", TVR_RANKING))  # files uploaded by an older version have none
+    return Mapped(**{**row.mapping, "rules": rules})
+
+
 def _read(row: JudgmentImport, warnings: IO[str]) -> Checked:
     with row.file.open("rb") as source, BytesProgress(row) as progress:
         return export_read(
             source=source,
-            mapped=Mapped(**row.mapping),
+            mapped=_mapped(row),
             budget=Budget(upload_limits(), on_bytes=progress.add),
             on_warning=warnings_writer(warnings),
         )

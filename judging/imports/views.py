@@ -15,6 +15,8 @@ from core.uploads import NameField, UploadField, first_warnings
 from judging.imports import services
 from judging.imports.label_studio import BadMapping, mapped
 from judging.models import JudgmentImport
+from judging.projects.forms import preset_field
+from judging.work.rules import PRESETS, preset_rules
 
 NEW = "judging/imports/new.html"
 FIRST = {"pair": "pair_id"}
@@ -24,6 +26,14 @@ MOST_GRADES = 2000  # characters
 class JudgmentImportForm(forms.Form):
     file = UploadField(max_length=200)
     project_name = NameField(max_length=200, error_messages={"required": "Name the project."})
+    rules = preset_field(help_text="Those by which the file was judged; they stay those of the project.")
+    top_grade = forms.IntegerField(
+        label="Highest grade",
+        min_value=1,
+        max_value=9,
+        required=False,
+        help_text="Grades go from 0 to this one. Empty: to that of the rules.",
+    )
     pair = forms.CharField(required=False, max_length=200)
     query = forms.CharField(required=False, max_length=200)
     moment = forms.CharField(required=False, max_length=200)
@@ -32,9 +42,11 @@ class JudgmentImportForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         values = super().clean() or {}
+        preset = values.get("rules") or next(iter(PRESETS))
+        rules = preset_rules(preset, top_grade=values.get("top_grade"))
         fields = {name: values.get(name, "") for name in ("pair", "query", "moment", "control")}
         try:
-            values["mapped"] = mapped(**fields, grades=values.get("grades", "").splitlines())
+            values["mapped"] = mapped(**fields, grades=values.get("grades", "").splitlines(), rules=rules)
         except BadMapping as error:
             self.add_error("grades" if "=" in str(error) else "pair", str(error))
         return {name: values.get(name) for name in ("file", "project_name", "mapped")}

@@ -181,7 +181,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='policy',
-            constraint=models.CheckConstraint(condition=models.Q(('extend_from_mean__range', (0, 9))), name='policy_mean_is_a_relevance', violation_error_message='The mean to extend from is a relevance: 0 to 4.'),
+            constraint=models.CheckConstraint(condition=models.Q(('extend_from_mean__range', (0, 9))), name='policy_mean_is_a_relevance', violation_error_message='The mean to extend from is a relevance: 0 to 9 at the most.'),
         ),
         migrations.AddConstraint(
             model_name='policy',

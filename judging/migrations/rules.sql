@@ -6,9 +6,11 @@ BEGIN
     IF (OLD.top_grade, OLD.judges, OLD.max_spread, OLD.max_rounds, OLD.batch_size, OLD.has_second_batch)
         IS DISTINCT FROM
         (NEW.top_grade, NEW.judges, NEW.max_spread, NEW.max_rounds, NEW.batch_size, NEW.has_second_batch)
-        AND EXISTS (SELECT FROM judging_batch WHERE project_id = OLD.id)
+        AND (EXISTS (SELECT FROM judging_batch WHERE project_id = OLD.id)
+            OR EXISTS (SELECT FROM judging_knownpair WHERE project_id = OLD.id AND truth IS NOT NULL)
+            OR EXISTS (SELECT FROM judging_exam WHERE project_id = OLD.id))
     THEN
-        RAISE EXCEPTION 'project % has batches; its rules are fixed', OLD.id
+        RAISE EXCEPTION 'project % has batches, known pairs or an exam; its rules are fixed', OLD.id
             USING ERRCODE = 'integrity_constraint_violation';
     END IF;
     RETURN NEW;
@@ -21,7 +23,8 @@ CREATE TRIGGER project_rules_are_fixed
 CREATE FUNCTION batch_has_the_rules_of_its_project() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM FROM accounts_project p WHERE p.id = NEW.project_id AND p.top_grade = NEW.top_grade
-        AND p.judges = NEW.judges AND p.max_spread = NEW.max_spread AND p.max_rounds = NEW.max_rounds FOR SHARE;
+        AND p.judges = NEW.judges AND p.max_spread = NEW.max_spread AND p.max_rounds = NEW.max_rounds
+        AND (p.has_second_batch OR NEW.number <> 2) FOR SHARE;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'a batch has other rules than project %', NEW.project_id
             USING ERRCODE = 'integrity_constraint_violation';
@@ -29,7 +32,7 @@ BEGIN
     RETURN NEW;
 END $$;
 CREATE TRIGGER batch_has_the_rules_of_its_project
-    BEFORE INSERT OR UPDATE OF project_id, top_grade, judges, max_spread, max_rounds ON judging_batch
+    BEFORE INSERT OR UPDATE OF project_id, number, top_grade, judges, max_spread, max_rounds ON judging_batch
     FOR EACH ROW EXECUTE FUNCTION batch_has_the_rules_of_its_project();
 
 CREATE FUNCTION assignment_slot_is_of_the_round() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -108,3 +111,16 @@ BEGIN
 END $$;
 CREATE TRIGGER exam_grade_is_of_the_scale BEFORE INSERT OR UPDATE OF grade ON judging_examgrade FOR EACH ROW
     EXECUTE FUNCTION exam_grade_is_of_the_scale();
+
+CREATE FUNCTION known_grade_is_of_the_scale() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM FROM accounts_project p
+    WHERE p.id = NEW.project_id AND greatest(NEW.truth, NEW.anchor) <= p.top_grade FOR SHARE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'truth % or anchor % of known pair % is beyond its scale', NEW.truth, NEW.anchor, NEW.id
+            USING ERRCODE = 'integrity_constraint_violation';
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER known_grade_is_of_the_scale BEFORE INSERT OR UPDATE OF project_id, truth, anchor ON judging_knownpair
+    FOR EACH ROW WHEN (NEW.truth IS NOT NULL OR NEW.anchor IS NOT NULL) EXECUTE FUNCTION known_grade_is_of_the_scale();

@@ -14,8 +14,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import ROUND_HALF_UP, Decimal
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
+
+import numpy as np
+
+from judging.qualification.rules.passing import PUBLISHED, noisy
+from judging.work.rules import TVR_RANKING as PAPER_RULES
+from judging.work.rules import Rules
 
 CURRENCIES = frozenset(Path(__file__).with_name("currencies.txt").read_text(encoding="utf-8").split())
 
@@ -151,6 +158,36 @@ class Assumptions:
 
 
 TVR_RANKING = Assumptions()
+# Standard deviation of a judge, in grades of 0 to 4: at it the paper's rules send the paper's share to a second round.
+# Below ``passing.NOISE``, as who judges has passed the exam.
+JUDGE_NOISE = 0.8796
+STEPS_PER_GRADE = 20  # a multiple of the published levels, so that steps fit both scales
+
+
+def escalated_share(rules: Rules) -> float:
+    """Return the share of pairs whose first round disagrees by these rules: the paper's share by the paper's."""
+    return TVR_RANKING.escalated * disagreement(rules) / disagreement(PAPER_RULES)
+
+
+@lru_cache(maxsize=256)
+def disagreement(rules: Rules) -> float:
+    """Return the probability that the grades of a first round lie further apart than ``max_spread``.
+
+    The truth is continuous: the published levels are its histogram. A judge sees it with normal noise and gives the
+    grade in whose part of the scale it falls; the parts are of equal width. Truth and noise are in fine steps here.
+
+    Notation: G grades, F fine steps.
+    """
+    n_grades = len(rules.grades)
+    n_steps = STEPS_PER_GRADE * n_grades
+    step_chances = noisy(JUDGE_NOISE * n_steps / len(PUBLISHED), n_steps)  # [F, F]
+    chances = step_chances.reshape(n_grades, STEPS_PER_GRADE, n_steps).sum(axis=1)  # [G, F]
+    below = np.cumsum(np.vstack([np.zeros(n_steps), chances]), axis=0)  # [G + 1, F], of a grade less than this
+    ends = np.minimum(np.arange(n_grades) + rules.max_spread + 1, n_grades)  # [G]
+    # All grades within the spread of the lowest one, and the lowest among them.
+    agreement = ((below[ends] - below[:-1]) ** rules.judges - (below[ends] - below[1:]) ** rules.judges).sum(axis=0)
+    shares = np.repeat(PUBLISHED, n_steps // len(PUBLISHED))  # [F]
+    return float(1 - agreement @ shares / shares.sum())
 
 
 @dataclass(frozen=True)

@@ -20,11 +20,13 @@ from judging.pay.rules import (
     Time,
     amounts_of,
     day_time,
+    escalated_share,
     lines_of,
     month_of,
     rate_on,
     total_time,
 )
+from judging.work.rules import rules_of
 
 # A day is one of the project's time zone. What was given under a version of the policy is capped by that version; a
 # exam attempt names none, so the one that was in force at the time caps it and says whether training is paid. Time that
@@ -219,12 +221,12 @@ SELECT (SELECT count(*)::float FROM judging_pair pair JOIN batch ON batch.id = p
 
 
 def expected_of(project: Project) -> Assumptions:
-    """Return what the paper found, within the rules of the project."""
+    """Return what to expect by the rules of the project: what the paper found, where these are the paper's."""
     return replace(
         TVR_RANKING,
         judges=project.judges,
         pairs=TVR_RANKING.pairs * (project.batch_size / BATCH_SIZE),
-        escalated=TVR_RANKING.escalated * (project.max_rounds - 1),
+        escalated=escalated_share(rules_of(project)) * (project.max_rounds - 1),
         second=TVR_RANKING.second * project.has_second_batch,
     )
 
@@ -236,6 +238,7 @@ def forecast_measured(project: Project, policy: Policy) -> dict[str, float | Non
     return {
         "queries": queries_to_judge(project.pk).count() or None,
         "pairs": pairs,
+        "judges": project.judges,
         "second": None if second is None else min(1.0, second),
         "escalated": escalated,
         "seconds": seconds or None,

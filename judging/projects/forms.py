@@ -73,13 +73,17 @@ class QuerySetChangeForm(SubmitForm):
     pilot = forms.ChoiceField(choices=[("yes", "yes"), ("no", "no")], required=False)
 
 
-def preset_field() -> forms.ChoiceField:
-    choices = [(name, words) for name, (words, _) in PRESETS.items()]
+def preset_field(
+    help_text: str = "Their numbers can be changed on the page Rules until somebody begins to judge.", unset: str = ""
+) -> forms.ChoiceField:
+    """Return a choice of rules; ``unset`` names the choice of none, which comes first."""
+    choices = [("", unset)] if unset else []
+    choices += [(name, words) for name, (words, _) in PRESETS.items()]
     return forms.ChoiceField(
         label="Rules of judging",
         choices=choices,
         required=False,
-        help_text="Their numbers can be changed on the page Rules until somebody begins to judge.",
+        help_text=help_text,
         error_messages={"invalid_choice": "Choose one of the rules that are offered."},
     )
 
@@ -126,7 +130,7 @@ class ProjectForm(forms.Form):
         required=False, error_messages={"invalid_choice": "Choose one of your projects, or none."}
     )
     with_queries = forms.BooleanField(required=False)
-    rules = preset_field()
+    rules = preset_field(unset="As in the project whose settings it takes; else TVR-Ranking")
 
     def __init__(self, *args: Any, corpus: Corpus, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -143,7 +147,8 @@ class ProjectForm(forms.Form):
         return [(uuid, row.name, row.dataset.corpus_id == self.corpus.pk) for uuid, row in self.projects.items()]
 
     def clean_rules(self) -> dict[str, int]:
-        return PRESETS[self.cleaned_data["rules"] or next(iter(PRESETS))][1]
+        name = self.cleaned_data["rules"]
+        return PRESETS[name][1] if name else {}
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}

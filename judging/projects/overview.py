@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any
@@ -15,6 +15,7 @@ from annotation.pools.rules import BATCHES
 from core.models import Job
 from core.sql import sql_named
 from judging.models import Assignment, Batch, JudgmentDay, Pair, Policy, Tally
+from judging.pay.rules import Assumptions
 from judging.pay.selectors import expected_of
 from judging.people.selectors import shortage_of
 from judging.projects.rules import PACE_DAYS, Left, finish, pace
@@ -154,6 +155,19 @@ def _coverage_apart(project: Project, batches: list[BatchRow]) -> list[BatchRow]
     return [*others, *(row for row in rows if row.first_round + row.second_round + row.done)]
 
 
+def assumptions_of(project: Project) -> Assumptions:
+    """Return what to expect of the project, with its own share of second rounds once there is enough data."""
+    days = JudgmentDay.objects.filter(project=project)
+    sums = days.aggregate(**{name: Sum(name, default=0) for name in ("judgments", "second_round")})
+    assumptions = expected_of(project)
+    return replace(assumptions, escalated=_escalated(sums, assumptions))
+
+
+def _escalated(sums: Mapping[str, int], assumptions: Assumptions) -> float:
+    first_rounds = sums["judgments"] - sums["second_round"]
+    return sums["second_round"] / first_rounds if first_rounds >= ENOUGH_JUDGMENTS else assumptions.escalated
+
+
 def _left(
     project: Project, batches: list[BatchRow], pairs: Mapping[str, int], sums: Mapping[str, int], small: Any
 ) -> Left:
@@ -163,7 +177,7 @@ def _left(
     n_opened = first.first_round + first.second_round + first.done
     decided, extended = first.done - small.waiting, second.first_round + second.second_round + second.done
     unpooled = n_opened + extended
-    first_rounds, assumptions = sums["judgments"] - sums["second_round"], expected_of(project)
+    assumptions = expected_of(project)
     return Left(
         open_pairs=pairs[Pair.State.OPEN],
         escalated_pairs=pairs[Pair.State.ESCALATED],
@@ -171,7 +185,7 @@ def _left(
         queries=max(0, small.queries - n_opened),
         undecided=first.first_round + first.second_round + small.waiting,
         pairs=(sum(pairs.values()) - small.pooled) / unpooled if unpooled else assumptions.pairs,
-        escalated=sums["second_round"] / first_rounds if first_rounds >= ENOUGH_JUDGMENTS else assumptions.escalated,
+        escalated=_escalated(sums, assumptions),
         second=min(1.0, extended / decided) if decided >= ENOUGH_DECISIONS else assumptions.second,
         judges=project.judges,
     )

@@ -12,7 +12,8 @@ from django.db.models import QuerySet
 from accounts.models import Membership, Project, User
 from accounts.services.members import member_add
 from annotation.corpora.services.corpora import corpus_create, project_over, rows_create, similarity_set
-from annotation.models import Corpus, NamedQuerySet, Query
+from annotation.models import Candidate, Corpus, NamedQuerySet, Query
+from annotation.pools.rules import depth_of
 from annotation.pools.services.candidates import candidates_clear, candidates_rank, similarity_choose, similarity_of
 from annotation.queries import services
 from annotation.queries.rules import Size
@@ -27,7 +28,7 @@ from core.texts import LONGEST_NAME, checked_name
 from judging.exceptions import NotPossibleNow
 from judging.guidelines.models import POLICY_VALUES
 from judging.guidelines.selectors import policy_in_force
-from judging.guidelines.services import Example, guideline_begin, guideline_publish, policy_publish
+from judging.guidelines.services import Example, guideline_begin, guideline_publish, policy_publish, scaled_values
 from judging.models import (
     Assignment,
     Batch,
@@ -69,18 +70,27 @@ def project_create(
         leads: become lead and admin, so that they can run all of it.
         settings_of: whose rules and settings it begins with; without, the default policy and guideline.
         with_queries: it takes the queries of that project along, too.
-        rules: by which it judges, by the names of RULE_FIELDS; what is left out is as in TVR-Ranking.
+        rules: by which it judges, by the names of RULE_FIELDS; what is left out is as in TVR-Ranking, or in
+            ``settings_of``, whose settings are for its own rules alone.
 
     Returns:
         The project, and what ``queries_draw`` says.
 
     Raises:
-        NotPossible: the name is taken, the corpus has too few captions, or the queries cannot be taken along.
+        NotPossible: the name is taken, the corpus has too few captions, the queries cannot be taken along, or ``rules``
+            differ from those of ``settings_of``.
     """
     name = checked_name(name)
     if corpus.is_placeholder:
         raise NotPossible(f"The corpus {corpus.name!r} stands in for historic judgments.")
-    columns = {name: getattr(settings_of, name) for name in RULE_FIELDS} if settings_of else dict(rules or {})
+    columns: dict[str, Any] = dict(rules or {})
+    if settings_of:
+        own = {name: getattr(settings_of, name) for name in RULE_FIELDS}
+        if own | columns != own:
+            raise NotPossible(
+                f"The settings of {settings_of.name!r} are for its own rules; leave these as they are there."
+            )
+        columns = own
     rules_possible_or_refused(Project(name=name, **columns))
     try:
         with transaction.atomic():
@@ -93,8 +103,8 @@ def project_create(
     if settings_of:
         settings_copy(source=settings_of, project=project, actor=actor, with_queries=with_queries)
     else:
-        share = project.top_grade / TVR_RANKING.top_grade
-        policy_publish(project=project, actor=actor, extend_from_mean=Policy().extend_from_mean * share)
+        thresholds = scaled_values(Policy(), from_top=TVR_RANKING.top_grade, to_top=project.top_grade)
+        policy_publish(project=project, actor=actor, **thresholds)
         guideline_begin(project=project, actor=actor)
     if sizes is None:
         return project, {}
@@ -106,26 +116,31 @@ def rules_change(*, project: Project, actor: User, values: Mapping[str, int]) ->
     """Give a project other rules; return how many batches that nobody has begun were taken back for it.
 
     Another scale puts the default guideline of that scale in force. Raises NotPossibleNow: somebody has begun to judge,
-    or a pair of known truth has its grade; NotPossible: no project can have these rules.
+    a pair of known truth has its grade, or something is being prepared; NotPossible: no project can have these rules.
     """
-    row = Project.objects.select_for_update().get(pk=project.pk)
+    row = Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+    batches = Batch.objects.filter(project=row)
+    list(batches.select_for_update().order_by("pk"))  # who takes one now is waited for, and seen below
     before = {name: getattr(row, name) for name in RULE_FIELDS}
     if before == dict(values):
         return 0
     if reason := rules_fixed_by(row):
         raise NotPossibleNow(f"{reason} The rules stay as they are.")
-    batches = Batch.objects.filter(project=row)
+    if row.jobs.filter(state=Job.State.RUNNING).exists():
+        raise NotPossibleNow("Something is being prepared in this project; change its rules when that is done.")
     Pair.objects.filter(batch__in=batches).delete()
     n_batches, _ = batches.delete()
     for name, value in values.items():
         setattr(row, name, value)
     rules_possible_or_refused(row)
     row.save(update_fields=RULE_FIELDS)
+    if depth_of(row.batch_size) > depth_of(before["batch_size"]):
+        Candidate.objects.filter(query__project=row).delete()  # too few for such batches; they are ranked anew
     if row.top_grade != before["top_grade"]:
         GuidelineDraft.objects.filter(project=row).delete()
         guideline_begin(project=row, actor=actor)
-        share = policy_in_force(row.pk).extend_from_mean / before["top_grade"]
-        policy_publish(project=row, actor=actor, extend_from_mean=round(share * row.top_grade, 2))
+        thresholds = scaled_values(policy_in_force(row.pk), from_top=before["top_grade"], to_top=row.top_grade)
+        policy_publish(project=row, actor=actor, **thresholds)
     changes = [f"{name} {before[name]} to {value}" for name, value in values.items() if before[name] != value]
     audit_record(project=row, actor=actor, action="project.rules", subject=row.uuid, changes=changes)
     return n_batches

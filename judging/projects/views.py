@@ -30,7 +30,6 @@ from judging.guidelines.models import POLICY_VALUES
 from judging.guidelines.selectors import policy_in_force
 from judging.models import Batch, BatchReview, Pair, Policy
 from judging.pay.rules import TVR_RANKING, Assumptions, Forecast
-from judging.pay.selectors import expected_of
 from judging.people.selectors import actor_names
 from judging.projects import overview as projects_overview
 from judging.projects import selectors, services
@@ -213,14 +212,14 @@ def rules(request: MemberRequest, project: Project) -> HttpResponse:
 
 
 def _rules_context(project: Project, form: RulesForm) -> dict[str, Any]:
-    here, paper = expected_of(project), TVR_RANKING
+    here, paper = projects_overview.assumptions_of(project), TVR_RANKING
     return {
         "form": form,
         "fixed_by": services.rules_fixed_by(project),
         "paper": PRESETS["tvr-ranking"][1],
         "costs": [
             ("Judgments of a pair that agrees at once", project.judges, paper.judges),
-            ("Judgments of a pair, if as many go to a second round as in the paper", *map(_of_a_pair, (here, paper))),
+            ("Judgments of a pair, second rounds included", *map(_of_a_pair, (here, paper))),
             ("Judgments of 100 queries, with second batches as in the paper", *map(_of_100_queries, (here, paper))),
         ],
     }

@@ -118,6 +118,10 @@ def _field(name: str, kind: str, source: dict[str, Any]) -> dict[str, Any]:
     return {"@type": "cr:Field", "@id": name, "name": name.partition("/")[2], "dataType": kind, "source": source}
 
 
+SECOND_ROUNDS = {  # by the judges of a round
+    2: "of four grades one highest and one lowest are set aside",
+    3: "of six grades one highest and one lowest are set aside",
+}
 IMPORT = "release.import"  # the event that says what an imported release was made of
 
 
@@ -146,11 +150,15 @@ def settings_of(scope: Scope) -> dict[str, Any]:
             "judgments_per_round": project.judges,
             "rounds": project.max_rounds,
             "largest_spread": project.max_spread,
-            "second_round": f"of {2 * project.judges} grades one highest and one lowest are set aside",
+            "second_round": SECOND_ROUNDS[project.judges] if project.max_rounds == 2 else "none",
             "relevance": "mean of the deciding grades, rounded up",
             "otherwise": "dropped",
         },
-        "pooling": {"batch": project.batch_size, "batches": 1 + project.has_second_batch, "depth": pool_rules.DEPTH},
+        "pooling": {
+            "batch": project.batch_size,
+            "batches": 1 + project.has_second_batch,
+            "depth": pool_rules.depth_of(project.batch_size),
+        },
         "similarities": [
             {"number": number, "name": row.name, "model": row.model, "version": row.version}
             | {"normalisation": row.normalisation}

@@ -5,8 +5,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from annotation.pools.rules import BATCH_SIZE
-
 HIGHLY = 0.75  # of the scale: relevance from which a moment is counted apart, 3 of 4 in the paper
 Z95 = 1.96
 
@@ -59,8 +57,7 @@ class Found:
 
     @property
     def highly(self) -> int:
-        least = math.ceil(HIGHLY * (len(self.counts) - 1))
-        return sum(self.counts[least:])
+        return sum(self.counts[least_highly(len(self.counts) - 1) :])
 
 
 class Estimate(NamedTuple):
@@ -102,13 +99,27 @@ def lack_words(*, moments: int, best: int, of_best: int, others: int, of_others:
     return f"There are only {moments} moments to judge, so {' and '.join(shortfalls)}." if shortfalls else ""
 
 
-def bands_of(top: int) -> list[Band]:
-    """Twenty ranks each up to ``top``, the last perhaps fewer, then the random others."""
-    firsts = range(1, top + 1, BATCH_SIZE)
-    return [*(Band(first, min(first + BATCH_SIZE - 1, top)) for first in firsts), Band(None, None)]
+def least_highly(top_grade: int) -> int:
+    """Return the least relevance of a highly relevant moment."""
+    return math.ceil(HIGHLY * top_grade)
 
 
-def coverage_of(judged: Iterable[Judged], *, top: int, drawn_from: Mapping[int, int], n_grades: int) -> Coverage:
+def grade_range(least: int, top: int) -> str:
+    """Describe the grades from ``least`` to ``top``."""
+    if least == top:
+        return str(top)
+    return f"{least} or {top}" if top - least == 1 else f"{least} to {top}"
+
+
+def bands_of(top: int, size: int) -> list[Band]:
+    """Return bands of ``size`` ranks up to ``top``, the last perhaps of fewer, then the random others."""
+    firsts = range(1, top + 1, size)
+    return [*(Band(first, min(first + size - 1, top)) for first in firsts), Band(None, None)]
+
+
+def coverage_of(
+    judged: Iterable[Judged], *, top: int, drawn_from: Mapping[int, int], batch_size: int, n_grades: int
+) -> Coverage:
     """Put a study's moments together.
 
     Args:
@@ -118,7 +129,7 @@ def coverage_of(judged: Iterable[Judged], *, top: int, drawn_from: Mapping[int, 
     rows: dict[int, list[Judged]] = {query: [] for query in drawn_from}
     for row in judged:
         rows.setdefault(row.query, []).append(row)
-    bands = bands_of(top)
+    bands = bands_of(top, batch_size)
     by_query = {query: [_found(band, moments, n_grades) for band in bands] for query, moments in rows.items()}
     total = [_found(band, [row for moments in rows.values() for row in moments], n_grades) for band in bands]
     others = total[-1]

@@ -3,6 +3,7 @@
 All of it is read from rows, so that it reads alike before a pool is opened and long after.
 """
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -12,7 +13,6 @@ from django.db.models.functions import Coalesce
 
 from accounts.models import Project
 from annotation.models import Candidate, PoolAnswer, Pooling, PoolSource, Query
-from annotation.pools.rules import BATCH_SIZE
 from annotation.pools.services.poolings import RANDOM
 from annotation.queries.selectors import queries_to_judge
 from core.sql import sql_rows
@@ -42,8 +42,9 @@ def queries_planned(pooling: Pooling) -> QuerySet[Query]:
 def coverage_found(pooling: Pooling) -> Coverage:
     """The study as the rows say now."""
     judged = [Judged(*row) for row in sql_rows(JUDGED, {"pooling": pooling.pk, "random": RANDOM})]
-    n_grades = pooling.project.top_grade + 1
-    return coverage_of(judged, top=pooling.depth, drawn_from=moments_drawn_from(pooling), n_grades=n_grades)
+    project, drawn_from = pooling.project, moments_drawn_from(pooling)
+    sizes = {"batch_size": project.batch_size, "n_grades": project.top_grade + 1}
+    return coverage_of(judged, top=pooling.depth, drawn_from=drawn_from, **sizes)
 
 
 def plan_shortfall(pooling: Pooling) -> str:
@@ -113,6 +114,7 @@ class Counts(NamedTuple):
     in_earlier_pools: int = 0
     new: int = 0
     new_alone: int = 0
+    batches: int = 0  # only of all sources: a query's batches hold what any of them returned
 
     @property
     def known(self) -> int:
@@ -121,11 +123,6 @@ class Counts(NamedTuple):
     @property
     def to_judge(self) -> int:
         return self.new + self.passed_over
-
-    @property
-    def batches(self) -> int:
-        """Of one query."""
-        return -(-self.to_judge // BATCH_SIZE)
 
 
 @dataclass(frozen=True)
@@ -165,7 +162,7 @@ class PoolReport:
 
     @property
     def batches(self) -> int:
-        return sum(row.union.batches for row in self.queries)
+        return self.union.batches
 
 
 def queries_to_pool(pooling: Pooling) -> dict[int, int]:
@@ -198,7 +195,8 @@ def pool_report(pooling: Pooling) -> PoolReport:
         returned = [by_source[query.pk].get(source.pk, Counts()) for source in sources]
         total = _sum(returned)
         union = Counts(1, total.spans, total.unmatched, total.without_preview, *in_all.get(query.pk, []))
-        rows.append(QueryReport(query, returned, union))
+        n_batches = math.ceil(union.to_judge / pooling.project.batch_size)
+        rows.append(QueryReport(query, returned, union._replace(batches=n_batches)))
     totals = [(source, _sum(row.by_source[index] for row in rows)) for index, source in enumerate(sources)]
     ranked = Candidate.objects.filter(query__in=queries, source=Candidate.Source.SIMILARITY).count()
     overlaps = [Overlap(SIMILARITY, ranked, [ranked, *(counts.in_similarity for _, counts in totals)])]

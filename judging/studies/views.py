@@ -13,11 +13,12 @@ from django.shortcuts import redirect, render
 from accounts.access import STAFF, MemberRequest, project_action, project_page, row_page
 from accounts.models import Project
 from annotation.models import NamedQuerySet, Pooling, Query
-from annotation.pools.rules import DEPTH, DEPTHS, OTHERS, QUERIES, TOP
+from annotation.pools.rules import DEPTHS, OTHERS, QUERIES, TOP
 from annotation.pools.services.poolings import Draw, pooling_discard
 from core.exceptions import NotPossible
 from judging.figures.charts import study_figure
 from judging.figures.views import drawing_answer, file_answer
+from judging.studies.rules import grade_range, least_highly
 from judging.studies.selectors import (
     coverage_found,
     coverage_studies,
@@ -56,7 +57,6 @@ class CoverageForm(forms.Form):
         min_value=1,
         max_value=DEPTHS[1],
         initial=TOP,
-        help_text=f"Ranks 1 to {DEPTH} are judged already, or in part.",
     )
     others = forms.IntegerField(
         label="Others at random", min_value=0, max_value=DEPTHS[1], initial=OTHERS, help_text="Drawn for each query."
@@ -69,6 +69,8 @@ class CoverageForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.project = project
         self.sets: dict[str, NamedQuerySet] = {str(row.uuid): row for row in project.query_sets.order_by("name")}
+        n_ranks = project.batch_size * (1 + project.has_second_batch)
+        self.fields["top"].help_text = f"Ranks 1 to {n_ranks} are judged already, or in part."
         which = self.fields["which"]
         assert isinstance(which, forms.ChoiceField)
         splits = [(SPLIT + split, f"split {split}") for split in (Query.Split.VAL.value, Query.Split.TEST.value)]
@@ -152,11 +154,14 @@ def study(request: MemberRequest, study: Pooling) -> HttpResponse:
         context["job"] = study.project.jobs.filter(kind=pool_job(study)).order_by("-pk").first()
     elif study.state == Pooling.State.READY:
         context["report"] = report = pool_report(study)
-        context["judgments"] = 2 * report.union.to_judge
+        context["judgments"] = study.project.judges * report.union.to_judge
         context["finished"] = queries_to_study(study.project).count()
     elif study.state == Pooling.State.DONE:
         context |= {"sheet": study_figure(study), "progress": pooled_progress(study)}
         context["coverage"] = coverage = coverage_found(study)
+        top_grade = study.project.top_grade
+        context["relevant_grades"] = grade_range(1, top_grade)
+        context["highly_grades"] = grade_range(least_highly(top_grade), top_grade)
         queries = len(coverage.by_query)
         context["beyond"] = [(one, one.per_query(queries)) for one in coverage.beyond]
     return render(request, "judging/studies/study.html", context)

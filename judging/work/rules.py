@@ -32,6 +32,11 @@ class Rules(NamedTuple):
         """The slots of a round, from 1."""
         return range(1, self.judges + 1)
 
+    @property
+    def most_grades(self) -> int:
+        """How many grades a pair can have."""
+        return self.judges * self.max_rounds
+
     def shade(self, grade: int) -> int:
         """Return which of the five colours, worst to best, shows the grade."""
         return round(grade * SHADES[-1] / self.top_grade)
@@ -49,6 +54,13 @@ PRESETS: dict[str, tuple[str, dict[str, int]]] = {  # what a new project can beg
 }
 
 
+def preset_rules(preset: str, *, top_grade: int | None = None) -> Rules:
+    """Return the rules of a preset, or those with another scale; 0 to 1 leaves no spread but 0."""
+    rules = Rules(*(PRESETS[preset][1][name] for name in Rules._fields))
+    top_grade = top_grade or rules.top_grade
+    return rules._replace(top_grade=top_grade, max_spread=min(rules.max_spread, top_grade - 1))
+
+
 class HasRules(Protocol):
     """A project, or a batch with the rules of its project."""
 
@@ -60,6 +72,11 @@ class HasRules(Protocol):
 
 def rules_of(row: HasRules) -> Rules:
     return Rules(row.top_grade, row.judges, row.max_spread, row.max_rounds)
+
+
+def near_words(max_spread: int) -> str:
+    """Describe grades that agree."""
+    return f"at most {'one' if max_spread == 1 else max_spread} apart" if max_spread else "equal"
 
 
 class State(StrEnum):
@@ -90,9 +107,8 @@ def settle(grades: Sequence[int], rules: Rules) -> Outcome:
 
     Source: TVR-Ranking, section 3.2 (arXiv:2407.06597), for its rules; the others follow the same thought.
     """
-    most = rules.judges * rules.max_rounds
-    if len(grades) > most or any(grade not in rules.grades for grade in grades):
-        raise ValueError(f"expected at most {most} grades from 0 to {rules.top_grade}, got {list(grades)}")
+    if len(grades) > rules.most_grades or any(grade not in rules.grades for grade in grades):
+        raise ValueError(f"expected at most {rules.most_grades} grades from 0 to {rules.top_grade}, got {list(grades)}")
     round_number, n_missing = divmod(len(grades), rules.judges)
     if n_missing or not grades:
         return Outcome(State.WAITING)

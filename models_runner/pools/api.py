@@ -37,7 +37,7 @@ class PoolOutput(serializers.ModelSerializer[Pooling]):
 
 
 class CountsOutput(serializers.Serializer[Any]):
-    """Counts of what all runs returned within the depth, each moment once; ``judgments``: two for each pair."""
+    """Counts of what all runs returned within the depth, each moment once."""
 
     queries = serializers.IntegerField()
     spans = serializers.IntegerField()

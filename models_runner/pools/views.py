@@ -64,7 +64,11 @@ def pool(request: MemberRequest, pooling: Pooling) -> HttpResponse:
         context["job"] = pooling.project.jobs.filter(kind=pool_job(pooling)).order_by("-pk").first()
     elif pooling.state in (Pooling.State.READY, Pooling.State.DONE):
         report = pool_report(pooling)
-        context |= {"report": report, "judgments": 2 * report.union.to_judge, **_of_state(pooling, report)}
+        context |= {
+            "report": report,
+            "judgments": pooling.project.judges * report.union.to_judge,
+            **_of_state(pooling, report),
+        }
         context["page"] = page_of(request, report.queries, PER_PAGE)
     return render(request, "models_runner/pools/pool.html", context)
 

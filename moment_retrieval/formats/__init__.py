@@ -14,11 +14,11 @@ from functools import partial
 from pathlib import Path
 
 from moment_retrieval.entries import decoded, skip_blank
-from moment_retrieval.errors import EmptyFile, WrongFormat, at
+from moment_retrieval.errors import EmptyFile, ScoringError, WrongFormat, at
 from moment_retrieval.formats import delimited, mvmr, qvhighlights, trec, tvr, tvr_ranking
 from moment_retrieval.formats.builder import SourceFile as SourceFile
-from moment_retrieval.jsonfiles import read_bytes, shown, write_atomically
-from moment_retrieval.records import VideoCorpus
+from moment_retrieval.jsonfiles import decode, parse_json, read_bytes, shown, write_atomically
+from moment_retrieval.records import MAX_RELEVANCE, VideoCorpus
 from moment_retrieval.tables import JudgedTable, RunTable
 
 
@@ -107,20 +107,48 @@ def parse_with_format(source: SourceFile, file_format: FileFormat | None = None)
     return file_format, CODECS[file_format].read_run(source)
 
 
+SETTINGS = "settings.json"  # of a release
+TOP_GRADE_BEFORE = 4  # of releases whose settings do not say it: TVR-Ranking's
+
+
+def release_top_grade(path: Path) -> int:
+    """Return the highest grade of the release that the file lies in, by its settings; MAX_RELEVANCE outside of one."""
+    try:
+        settings = parse_json(decode(read_bytes(path.with_name(SETTINGS))))
+    except ScoringError:  # there is none, or it is of something else
+        return MAX_RELEVANCE
+    consensus = settings.get("consensus") if isinstance(settings, dict) else None
+    grade = consensus.get("highest_grade", TOP_GRADE_BEFORE) if isinstance(consensus, dict) else MAX_RELEVANCE
+    return grade if isinstance(grade, int) and 0 < grade <= MAX_RELEVANCE else MAX_RELEVANCE
+
+
 def read_ground_truth(
-    path: Path | str, file_format: FileFormat | None = None, *, corpus: VideoCorpus | None = None
+    path: Path | str,
+    file_format: FileFormat | None = None,
+    *,
+    corpus: VideoCorpus | None = None,
+    top_grade: int | None = None,
 ) -> JudgedTable:
-    """Judged moments, queries in the file's order. Arguments and errors as for ``read_run``."""
+    """Judged moments, queries in the file's order. Other arguments and errors as for ``read_run``.
+
+    Args:
+        top_grade: the highest relevance there may be; by the release that the file lies in if not given, else 9.
+    """
     data = read_bytes(Path(path))
+    top_grade = release_top_grade(Path(path)) if top_grade is None else top_grade
     with at(str(path)):
-        return parse_ground_truth(data, file_format, corpus=corpus)
+        return parse_ground_truth(data, file_format, corpus=corpus, top_grade=top_grade)
 
 
 def parse_ground_truth(
-    data: bytes, file_format: FileFormat | None = None, *, corpus: VideoCorpus | None = None
+    data: bytes,
+    file_format: FileFormat | None = None,
+    *,
+    corpus: VideoCorpus | None = None,
+    top_grade: int = MAX_RELEVANCE,
 ) -> JudgedTable:
     """As ``read_ground_truth``, from bytes."""
-    source = SourceFile(data, corpus)
+    source = SourceFile(data, corpus, top_grade=top_grade)
     if file_format is None:
         file_format, truth = detect_format(source)
         if truth is False:

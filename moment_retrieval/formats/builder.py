@@ -34,6 +34,7 @@ class SourceFile:
     task: str = "VCMR"  # which of a TVR submission's lists
     most: int = MAX_MOMENTS  # how many moments a query may have
     watch: Callable[[], None] = unwatched  # called for every query and row; what it raises ends the reading
+    top_grade: int = MAX_RELEVANCE  # the highest relevance that ground truth may have
     read: Callable[[IO[bytes]], bytes] = read_whole  # reads what a packed file holds, within limits of its own
 
     @cached_property
@@ -95,7 +96,7 @@ class Builder:
         if len(rows.video) > self.source.most:
             with locate(self.source.most):
                 raise UnreadableFile(f"more than {self.source.most} moments of one query")
-        numeric = numbers_of(rows, judged=self.judged, strict=self.source.strict)
+        numeric = numbers_of(rows, judged=self.judged, source=self.source)
         if numeric is None:
             for number, row in enumerate(zip(*rows, strict=True)):
                 with locate(number):
@@ -122,8 +123,8 @@ class Builder:
             raise InvalidRecord(f"times must be finite, in seconds, got {shown(start)} to {shown(end)}")
         if last < first and (self.judged or self.source.strict):
             raise InvalidRecord(f"the moment ends before it starts: {shown([start, end])}")
-        if self.judged and not 0 <= value <= MAX_RELEVANCE:
-            raise InvalidRecord(f"relevance must be from 0 to {MAX_RELEVANCE}, got {shown(weight)}")
+        if self.judged and not 0 <= value <= self.source.top_grade:
+            raise InvalidRecord(f"relevance must be from 0 to {self.source.top_grade}, got {shown(weight)}")
 
     def code(self, video: object) -> int:
         """The number of a video, called as the file calls it."""
@@ -153,7 +154,7 @@ def check_count(count: int, most: int, what: str) -> None:
         raise UnreadableFile(f"more than {most} {what}")
 
 
-def numbers_of(rows: Rows, *, judged: bool, strict: bool) -> Floats | None:
+def numbers_of(rows: Rows, *, judged: bool, source: SourceFile) -> Floats | None:
     """[3, rows] times and weights where all are plainly right; None asks for a look at each row."""
     plain = set(map(type, rows.video)) <= PLAIN_VIDEOS
     if not (plain and set(map(type, chain(rows.start, rows.end, rows.weight))) <= PLAIN_NUMBERS):
@@ -165,8 +166,8 @@ def numbers_of(rows: Rows, *, judged: bool, strict: bool) -> Floats | None:
     start, end, weight = numbers
     good = (np.abs(numbers[:2]) <= MAX_TIME_S).all() and np.isfinite(weight).all()
     if judged:
-        good = good and ((weight >= 0) & (weight <= MAX_RELEVANCE)).all()
-    return numbers if good and (not (judged or strict) or (start <= end).all()) else None
+        good = good and ((weight >= 0) & (weight <= source.top_grade)).all()
+    return numbers if good and (not (judged or source.strict) or (start <= end).all()) else None
 
 
 @dataclass

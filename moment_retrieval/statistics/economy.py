@@ -23,6 +23,8 @@ from moment_retrieval.tables import Floats, JudgedTable, RunTable
 HALVES = 10  # random halves of which the mean is shown
 SAMPLES = 1_000  # bootstrap samples over queries, shared among the halves
 LEAST_RUNS = 3
+JUDGES, MAX_SPREAD = 2, 1  # of TVR-Ranking
+NUMERALS = {2: "two", 3: "three"}  # judges of a round
 
 
 @dataclass(frozen=True)
@@ -76,17 +78,19 @@ def ranks_of(judged: JudgedTable) -> Floats | None:
     return -np.array([note.similarity for note in judged.notes], np.float64)
 
 
-def first_two(pairs: Sequence[Pair], judged: JudgedTable, *, average: bool) -> JudgedTable:
-    """Relevance from the first two grades alone.
+def first_round(
+    pairs: Sequence[Pair], judged: JudgedTable, *, judges: int, max_spread: int, average: bool
+) -> JudgedTable:
+    """Return relevance from the grades of the first round alone.
 
     Args:
-        average: pairs whose two grades lie apart get their mean, rounded up; otherwise they are left out.
+        average: pairs whose grades lie apart get their mean, rounded up; otherwise they are left out.
     """
     of_query: dict[str, list[JudgedMoment]] = {}
     for pair in pairs:
-        grades = pair.grades[:2]
-        if len(grades) == 2 and (average or abs(grades[0] - grades[1]) <= 1):
-            moment = JudgedMoment(pair.video, pair.start_s, pair.end_s, math.ceil(sum(grades) / 2))
+        grades = pair.grades[:judges]
+        if len(grades) == judges and (average or max(grades) - min(grades) <= max_spread):
+            moment = JudgedMoment(pair.video, pair.start_s, pair.end_s, math.ceil(sum(grades) / judges))
             of_query.setdefault(pair.query_id, []).append(moment)
     judged_as = judged_names(judged, {pair.pair_id: pair for pair in pairs})
     return JudgedTable.from_moments({name: of_query.get(judged_as[name], []) for name in judged.query_ids})
@@ -101,8 +105,21 @@ def judged_names(judged: JudgedTable, pairs: Mapping[object, Pair]) -> dict[str,
     return representatives
 
 
-def cuts(judged: JudgedTable, pairs: Sequence[Pair] = (), *, halves: int = HALVES, seed: int = SEED) -> Iterator[Cut]:
-    """The ways to judge less that the files allow; without ``pairs`` those that need nothing more."""
+def cuts(
+    judged: JudgedTable,
+    pairs: Sequence[Pair] = (),
+    *,
+    judges: int = JUDGES,
+    max_spread: int = MAX_SPREAD,
+    halves: int = HALVES,
+    seed: int = SEED,
+) -> Iterator[Cut]:
+    """Yield the ways to judge less that the files allow; without ``pairs`` those that need nothing more.
+
+    Args:
+        judges: grades of a round.
+        max_spread: how far apart the grades of a round may lie for it to settle a pair.
+    """
     random = np.random.default_rng(seed)
     thinned = [first_half(judged, random.random(len(judged.weights))) for _ in range(halves)]
     by_id: dict[object, Pair] = {pair.pair_id: pair for pair in pairs}
@@ -120,13 +137,17 @@ def cuts(judged: JudgedTable, pairs: Sequence[Pair] = (), *, halves: int = HALVE
         batch_table = judged.taken(first)
         spent = _judgments(pair for pair in pairs if (pair.batch or 1) == 1)
         yield Cut("first-batch", "without second batches", [batch_table], spent, len(batch_table.weights))
-    if any(len(pair.grades) > 2 for pair in pairs):
-        spent = sum(len(pair.grades[:2]) for pair in pairs)
-        averaged = first_two(pairs, judged, average=True)
-        agreed = first_two(pairs, judged, average=False)
-        words = "the first two annotators alone"
-        yield Cut("two-averaged", f"{words}, their mean where they lie apart", [averaged], spent, len(averaged.weights))
-        yield Cut("two-agreed", f"{words}, pairs where they lie apart left out", [agreed], spent, len(agreed.weights))
+    if any(len(pair.grades) > judges for pair in pairs):
+        spent = sum(len(pair.grades[:judges]) for pair in pairs)
+        averaged, agreed = (
+            first_round(pairs, judged, judges=judges, max_spread=max_spread, average=average)
+            for average in (True, False)
+        )
+        numeral = NUMERALS[judges]
+        words = f"the first {numeral} annotators alone"
+        mean, left_out = f"{words}, their mean where they lie apart", f"{words}, pairs where they lie apart left out"
+        yield Cut(f"{numeral}-averaged", mean, [averaged], spent, len(averaged.weights))
+        yield Cut(f"{numeral}-agreed", left_out, [agreed], spent, len(agreed.weights))
 
 
 def spent_at_random(judged: JudgedTable, halves: Sequence[JudgedTable], pairs: Sequence[Pair]) -> int | None:
@@ -223,6 +244,8 @@ def study(
     judged: JudgedTable,
     pairs: Sequence[Pair] = (),
     *,
+    judges: int = JUDGES,
+    max_spread: int = MAX_SPREAD,
     halves: int = HALVES,
     samples: int = SAMPLES,
     seed: int = SEED,
@@ -236,7 +259,7 @@ def study(
     """
     if len(runs) < LEAST_RUNS:
         raise ValueError(f"needs {LEAST_RUNS} runs, got {len(runs)}")
-    reductions = list(cuts(judged, pairs, halves=halves, seed=seed))
+    reductions = list(cuts(judged, pairs, judges=judges, max_spread=max_spread, halves=halves, seed=seed))
     total = 1 + sum(len(reduction.truths) for reduction in reductions)
     n_done = 1
     full = values_of(runs, judged)

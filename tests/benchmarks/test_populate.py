@@ -6,7 +6,7 @@ from django.db.models import Count
 
 from benchmarks.populate import FREE_HANDS, OPEN_KINDS, fill, sizes
 from judging.models import Assignment, Batch, Judgment, Pair
-from judging.work.rules import free_slots
+from judging.work.rules import free_slots, rules_of
 from judging.work.selectors.assignments import pairs_requested, slots_taken
 from judging.work.services.batches import tallies_recount
 
@@ -44,5 +44,7 @@ def test_rows_obey_the_rules() -> None:
     assert not Assignment.objects.filter(state="open", annotator__in=free_hands).exists()
     for batch in Batch.objects.filter(state="open"):
         pairs = pairs_requested(batch_id=batch.pk)
-        assert batch.free_slots == len(free_slots(pairs, taken_slots=slots_taken(batch.pk)))
+        assert batch.free_slots == len(
+            free_slots(pairs, taken_slots=slots_taken(batch.pk), slots=rules_of(batch).slots)
+        )
         assert batch.begun == batch.assignments.filter(round=batch.round).exists()

@@ -188,6 +188,9 @@ class BusySite(OwnedSite):
         for batch in Batch.objects.filter(number=1, pairs__state__in=["settled", "escalated"], query__split="val"):
             yield self.page("judging:batch", batch)
         yield self.page("judging:figure", self.project, "cases")
+        new_project = factories.ProjectFactory()
+        new_project.memberships.create(user=lead, roles=["lead"])
+        yield self.page("judging:rules", new_project)
         yield self.page("judging:agreement-of", self.project, min(self.project.quality_report.data["annotators"]))
         yield self.page("pools:pool", self.plan)
         about = {"state": "failed", "error": UNBROKEN}

@@ -25,8 +25,8 @@ MOMENTS = 12
 class Covering:
     """Moments 0 to 11; query 10 has moments 0 and 1 as its candidates, both of relevance 3, and is closed."""
 
-    def __init__(self) -> None:
-        self.project: Project = ProjectFactory(corpus=CorpusFactory())
+    def __init__(self, **rules: int) -> None:
+        self.project: Project = ProjectFactory(corpus=CorpusFactory(), **rules)
         video = VideoFactory(corpus=self.project.dataset.corpus, duration_s=500.0)
         self.moments: list[Moment] = [
             MomentFactory(video=video, start_s=10.0 * n, end_s=10.0 * n + 9) for n in range(MOMENTS)
@@ -42,7 +42,7 @@ class Covering:
             CandidateFactory(query=query, moment=moment, rank=rank)
         batch = batch_create(query=query, number=1)
         assert batch is not None
-        judge_round(batch, [3, 3], [3, 3])
+        judge_round(batch, *[[3, 3]] * self.project.judges)
         batch_review(batch=batch, extend=False, lead=self.lead)
         return query
 

@@ -96,10 +96,10 @@ def judge(batch: Batch, grades: Sequence[int], person: User | None = None, *, no
     return assignment
 
 
-def judge_round(batch: Batch, first: Sequence[int], second: Sequence[int]) -> None:
-    """Two new people judge the batch's present round, and it is decided."""
-    judge(batch, first)
-    judge(batch, second)
+def judge_round(batch: Batch, *grades: Sequence[int]) -> None:
+    """New people judge the batch's present round, each with these grades, and it is decided."""
+    for of_person in grades:
+        judge(batch, of_person)
     batch_advance(batch_id=batch.pk)
     batch.refresh_from_db()
 

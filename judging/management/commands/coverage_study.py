@@ -12,7 +12,7 @@ from annotation.models import Pooling, Query
 from annotation.pools.rules import OTHERS, QUERIES, TOP
 from annotation.pools.services.poolings import Draw, coverage_create, coverage_plan, pooling_discard
 from judging.figures.charts import study_figure
-from judging.studies.rules import Coverage
+from judging.studies.rules import Coverage, grade_range, least_highly
 from judging.studies.selectors import coverage_found, coverage_studies, plan_shortfall, pool_report
 from judging.studies.services import pool_open, pool_open_request, queries_chosen, queries_to_study
 
@@ -75,14 +75,15 @@ class Command(MomentJudgeCommand):
         if options["csv"]:
             options["csv"].write_text(study_figure(study).csv(), encoding="utf-8")
         coverage = coverage_found(study)
-        self._write(coverage)
+        self._write(coverage, project.top_grade)
         bands = {one.band.name: {"settled": one.settled, "relevant": one.relevant} for one in coverage.total}
         beyond = {str(one.rank): one.estimate.value if one.estimate else None for one in coverage.beyond}
         open_pairs = sum(one.open for one in coverage.total)
         return {"queries": len(coverage.by_query), "open": open_pairs, "bands": bands, "estimated_beyond": beyond}
 
-    def _write(self, coverage: Coverage) -> None:
-        self.stdout.write(f"{'ranks':<10}{'moments':>9}{'settled':>9}{'relevant':>10}{'3 or 4':>9}")
+    def _write(self, coverage: Coverage, top_grade: int) -> None:
+        highly = grade_range(least_highly(top_grade), top_grade)
+        self.stdout.write(f"{'ranks':<10}{'moments':>9}{'settled':>9}{'relevant':>10}{highly:>9}")
         for one in coverage.total:
             band = f"{one.band.name:<10}{one.moments:>9}{one.settled:>9}{one.relevant:>10}{one.highly:>9}"
             self.stdout.write(band)

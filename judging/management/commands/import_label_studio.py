@@ -13,6 +13,7 @@ from accounts.services.members import leads_named
 from core.uploads import LineWarning, warnings_writer
 from judging.imports.historic import project_holding
 from judging.imports.label_studio import Mapped, mapped
+from judging.imports.options import add_rules_options, rules_from
 from judging.imports.services import export_read, export_store
 
 LINES_SHOWN = 20
@@ -35,6 +36,7 @@ class Command(MomentJudgeCommand):
             metavar="VALUE=GRADE",
             help="what a choice or rating means, as Perfect=4; without any, values are the grades",
         )
+        add_rules_options(parser)
         add_lead_argument(parser)
         parser.add_argument("--skip-bad", action="store_true", help="import the rest where annotations are refused")
         parser.add_argument("--dry-run", action="store_true", help="read and check, store nothing")
@@ -52,13 +54,14 @@ class Command(MomentJudgeCommand):
             moment=options["moment_field"],
             control=options["control"],
             grades=options["grade"],
+            rules=rules_from(options),
         )
         self.write_json(self._run(path, fields, options))
 
     def _run(self, path: Path, fields: Mapped, options: dict[str, Any]) -> dict[str, Any]:
         with path.open("rb") as source, options["report"] or nullcontext() as report:
             checked = export_read(source=source, mapped=fields, on_warning=self._warning_writer(report))
-        project_holding(name=options["project"].strip(), digest=checked.digest)
+        project_holding(name=options["project"].strip(), digest=checked.digest, rules=checked.rules)
         if options["dry_run"]:
             self.stdout.write("Nothing was stored.")
             return checked.counts

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 from functools import cache, lru_cache
-from math import erf, sqrt
+from math import erf, inf, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,14 +27,14 @@ from judging.quality.rules.agreement import Weights, kappa_values, percentiles, 
 from judging.work.rules import TVR_RANKING
 
 ROUNDING = 1e-9  # a value of exactly the threshold passes, whichever way its division was rounded
-ANY_LOW, ANY_BIAS, ANY_LEVELS = -1.0, 4.0, 1  # what asks for nothing
+ANY_LOW, ANY_LEVELS = -1.0, 1  # what asks for nothing; a bias does from the top grade on
 LEAST_PAIRS = 10  # of a first cohort with agreeing majorities, compared with the others before there is a result
 LEAST_PERCENT = 80  # and of the pairs that the person graded
 
 
 @dataclass(frozen=True)
 class PassRule:
-    """Requirements of the policy for first grades; the last three ask for nothing unless set.
+    """Requirements of the policy for first grades; the bounds after kappa ask for nothing unless set.
 
     Args:
         weights: of the kappa.
@@ -43,13 +43,15 @@ class PassRule:
         bias: how far first grades may be above or below the truth on average.
         levels: how many levels of the truth they tell apart (``truth.levels_distinguished``); where the pairs of an
             exam hold fewer levels, as many as they hold.
+        top_grade: of the project; no bias can exceed it, so that such a bound asks for nothing.
     """
 
     weights: Weights
     kappa: float
     kappa_low: float = ANY_LOW
-    bias: float = ANY_BIAS
+    bias: float = inf
     levels: int = ANY_LEVELS
+    top_grade: int = TVR_RANKING.top_grade
 
     @property
     def asks_low(self) -> bool:
@@ -57,7 +59,7 @@ class PassRule:
 
     @property
     def asks_bias(self) -> bool:
-        return self.bias < ANY_BIAS
+        return self.bias < self.top_grade
 
     @property
     def asks_levels(self) -> bool:

@@ -28,7 +28,7 @@ from judging.qualification.services import exams as services
 from judging.qualification.services.exams import DEPTH, FEWEST, QUERIES
 from judging.quality.rules.agreement import Weights
 from judging.work.forms import ReasonForm
-from judging.work.rules import rules_of
+from judging.work.rules import near_words, rules_of
 
 EXAMS = Exam.objects.select_related("project")
 KNOWN_PAIRS = KnownPair.objects.select_related("project", "exam")
@@ -177,6 +177,7 @@ def _exam(
         and all(row.exam_attempt.state == "open" for row in rows),
         "anchors": selectors.exam_anchor_rows(exam),
         "grades": rules_of(exam.project).grades,
+        "near": near_words(exam.project.max_spread),
         "without_truth": closed and exam.known_pairs.filter(truth__isnull=True, is_retired=False).count(),
         "has_no_result": any(row.exam_attempt.has_no_result for row in rows),
         "least_percent": LEAST_PERCENT,

@@ -200,7 +200,7 @@ def alerts(figures: Figures, limits: Mapping[str, float]) -> list[Past]:
     return past
 
 
-BATCH_LEAST = 10  # known pairs that make a finished batch worth asking again
+BATCH_LEAST = 10  # known pairs that make a finished batch worth asking again; all of a smaller one
 
 
 def gold_due(*, n_shown: int, gold: int, percent: int) -> int:

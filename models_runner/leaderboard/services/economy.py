@@ -1,6 +1,7 @@
 """Studies of judging economy: what a release's runs would look like with fewer judgments."""
 
 import csv
+import json
 from collections import Counter
 from collections.abc import Iterator
 from io import TextIOWrapper
@@ -13,11 +14,12 @@ from core.audit import audit_record
 from core.exceptions import MomentJudgeError, NotPossible
 from core.jobs import JobKind, durable
 from judging.models import Release
+from judging.releases.layout import SETTINGS
 from judging.releases.selectors import archive_opened
 from models_runner.leaderboard.services.scorings import run_table, truth_table
 from models_runner.models import EconomyStudy, Run, Scoring
 from moment_retrieval.errors import ScoringError
-from moment_retrieval.statistics.economy import LEAST_RUNS, Pair, study
+from moment_retrieval.statistics.economy import JUDGES, LEAST_RUNS, MAX_SPREAD, Pair, study
 
 STUDIES = JobKind(
     "models_runner.tasks.economy_work",
@@ -69,7 +71,8 @@ def _computed(economy_study: EconomyStudy) -> dict[str, object]:
     pairs = [pair for pair in pairs_of(economy_study.release) if pair.query_id in queries]
     counts = Counter(run.name for run in runs)  # of the same name, the beginning of their UUID tells them apart
     names = [run.name if counts[run.name] == 1 else f"{run.name} · {str(run.uuid)[:8]}" for run in runs]
-    return study(tables, judged, pairs, on_progress=report_progress) | {"runs": names}
+    rules = rounds_of(economy_study.release)
+    return study(tables, judged, pairs, **rules, on_progress=report_progress) | {"runs": names}
 
 
 def runs_of(release: Release, split: str) -> list[Run]:
@@ -104,6 +107,17 @@ def pairs_of(release: Release) -> Iterator[Pair]:
                     batch=int(row["batch"]) if row["batch"] else None,
                     grades=tuple(grades.get(row["pair_id"], ())),
                 )
+
+
+def rounds_of(release: Release) -> dict[str, int]:
+    """Return the judges of a round and the largest spread that the archive states, else those of TVR-Ranking."""
+    with archive_opened(release) as source, ZipFile(source) as archive:
+        settings = json.loads(archive.read(SETTINGS)) if SETTINGS in archive.namelist() else {}
+    consensus = settings.get("consensus", {})
+    return {
+        "judges": consensus.get("judgments_per_round", JUDGES),
+        "max_spread": consensus.get("largest_spread", MAX_SPREAD),
+    }
 
 
 def _rows(archive: ZipFile, name: str) -> Iterator[dict[str, str]]:

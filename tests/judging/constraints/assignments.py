@@ -81,6 +81,9 @@ MORE: More = {
             f"a batch keeps the {field} of its project": change(BatchFactory, **{field: value})
             for field, value in OTHER_RULES.items()
         },
+        "a project without second batches gets none": adding(
+            BatchFactory, query=partial(QueryFactory, project__has_second_batch=False), number=2
+        ),
     },
     "has no slot": {
         "two judges have no third slot": adding(AssignmentFactory, batch=BatchFactory, slot=3),

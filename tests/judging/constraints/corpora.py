@@ -12,6 +12,8 @@ from tests.factories import (
     BatchFactory,
     CorpusFactory,
     DescriptionFactory,
+    ExamFactory,
+    KnownPairFactory,
     MeasureFactory,
     MomentFactory,
     ProjectFactory,
@@ -48,6 +50,14 @@ def description_of(corpus: object, source_id: int) -> object:
 
 def project_with_a_batch() -> Project:
     return BatchFactory().project  # type: ignore[no-any-return]
+
+
+def project_with_a_truth() -> Project:
+    return KnownPairFactory(exam=None, project=ProjectFactory(), source="lead", truth=2).project  # type: ignore[no-any-return]
+
+
+def project_with_an_exam() -> Project:
+    return ExamFactory().project  # type: ignore[no-any-return]
 
 
 OTHER_RULES = {
@@ -108,6 +118,10 @@ MORE: More = {
     "its rules are fixed": {
         f"a project with a batch keeps its {field}": change(project_with_a_batch, **{field: value})
         for field, value in OTHER_RULES.items()
+    }
+    | {
+        "a project with a known truth keeps its rules": change(project_with_a_truth, top_grade=9),
+        "a project with an exam keeps its rules": change(project_with_an_exam, top_grade=9),
     },
     "video_upload_is_read_when_whole": {
         "what is whole is not on its way any more": change(VideoUploadFactory, offset=100),

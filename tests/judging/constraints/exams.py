@@ -144,7 +144,10 @@ MORE: More = {
         "first grades are final once handed in": changed_after_handing_in,
         "a grade of an attempt keeps its try": change(ExamGradeFactory, try_number=1),
     },
-    "is beyond its scale": {
+    "of known pair .* is beyond its scale": {
+        "a truth is of the scale": change(KnownPairFactory, truth=Decimal("4.5")),
+        "a known pair is not made with a truth beyond the scale": adding(KnownPairFactory, truth=5),
+        "an anchor is of the scale": change(KnownPairFactory, anchor=5),
         "a grade of an attempt is of the scale": adding(ExamGradeFactory, exam_attempt=ExamAttemptFactory, grade=5),
         "a grade of an attempt stays within the scale": change(ExamGradeFactory, grade=5),
     },
@@ -157,6 +160,6 @@ MORE: More = {
     },
 }
 TRIGGERS = {
-    *("known_pair_anchor_is_beforehand", "known_pair_truth_is_final"),
+    *("known_pair_anchor_is_beforehand", "known_pair_truth_is_final", "known_grade_is_of_the_scale"),
     *("exam_grade_is_asked_for", "exam_grade_is_kept", "exam_grade_is_of_the_scale"),
 }

@@ -6,8 +6,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from core.charts.canvas import Canvas, document
-from judging.figures.charts import Ranked, near_words, ranked_chart, shares_chart, standalone_style
-from judging.work.rules import TVR_RANKING, Rules
+from judging.figures.charts import Ranked, ranked_chart, shares_chart, standalone_style
+from judging.work.rules import TVR_RANKING, Rules, near_words
 from tests.core.test_charts import elements_of, words
 
 

@@ -14,6 +14,7 @@ from core.exceptions import ImportRefused, NotPossible
 from core.models import AuditEvent
 from judging.imports.historic import judgments_import, judgments_store, read_judgments
 from judging.models import Batch, Judgment, Pair
+from judging.work.rules import preset_rules, rules_of
 from tests.factories import ProjectFactory, UserFactory
 
 SHARED = Path(os.environ.get("MOMENTJUDGE_SHARED", Path(__file__).resolve().parents[4] / "shared"))
@@ -84,6 +85,21 @@ class TestByHand:
         assert judgments_import(path=file, project_name="old") == counts
         assert state_of_everything() == before
 
+    def test_yes_or_no_with_three_judges(self, file: Path) -> None:
+        """Pair 0 settles by three, 1 by six without its highest and lowest; 2 lacks its second round."""
+        grades = {0: [1, 1, 1], 1: [0, 0, 1, 0, 0, 0], 2: [0, 0, 1]}
+        file.write_text(HEADER + "".join(f"{n},{who},{g}\n" for n in grades for who, g in enumerate(grades[n])))
+        rules = preset_rules("yes-or-no")
+        counts = judgments_import(path=file, project_name="old", rules=rules)
+        assert (counts["settled"], counts["settled_by_two"], counts["settled_by_four"]) == (2, 1, 1)
+        assert counts["relevance"] == {"0": 1, "1": 1}
+        assert rules_of(Project.objects.get()) == rules_of(Batch.objects.get()) == rules
+        judgments = Judgment.objects.filter(pair__source_id=1).order_by("round", "slot")
+        assert [(row.round, row.slot) for row in judgments] == [(1, 1), (1, 2), (1, 3), (2, 1), (2, 2), (2, 3)]
+        assert judgments_import(path=file, project_name="old", rules=rules) == counts
+        with pytest.raises(NotPossible, match="by other rules"):
+            judgments_import(path=file, project_name="old", rules=preset_rules("yes-or-no", top_grade=2))
+
     def test_a_name_that_is_taken(self, file: Path) -> None:
         ProjectFactory(name="old")
         with pytest.raises(NotPossible, match="holds other data"):
@@ -111,6 +127,14 @@ class TestByHand:
             call_command("import_judgments", file)
         assert Project.objects.count() == 1
 
+    def test_command_with_rules(self, file: Path) -> None:
+        file.write_text(HEADER + "0,1,9\n0,2,9\n0,3,8\n")
+        arguments = ("import_judgments", file, "--rules", "yes-or-no", "--top-grade")
+        with pytest.raises(CommandError, match="line 2: relevance 9 is outside 0 to 8"):
+            call_command(*arguments, "8", stdout=StringIO())
+        call_command(*arguments, "9", stdout=StringIO())
+        assert rules_of(Project.objects.get()) == (9, 3, 0, 2)
+
 
 def state_of_everything() -> list[object]:
     tables = (Project, Query, Batch, Pair, Judgment, Moment, Membership, User, AuditEvent)
@@ -130,7 +154,7 @@ def state_of_everything() -> list[object]:
         (HEADER.encode() + b"0,-7,4\n", "line 2: a number that is negative or too large"),
         (HEADER.encode() + b"0,7,5\n", "line 2: relevance 5 is outside 0 to 4"),
         (HEADER.encode() + b"\n\n0,7,-1\n", "line 4: relevance -1 is outside 0 to 4"),
-        (HEADER.encode() + b"6,1,1\n" * 5, "pair 6: 5 grades, at most four make a pair"),
+        (HEADER.encode() + b"6,1,1\n" * 5, "pair 6: 5 grades, at most 4 make a pair"),
         (HEADER.encode() + b"%d,1,1\n" % (2**53 + 1), "line 2: a number that is negative or too large"),
         (HEADER.encode() + b"1,%d,1\n" % (2**31), "line 2: a number that is negative or too large"),
         (HEADER.encode() + b"1,\xff\xfe,1\n", "line 2: invalid literal"),
@@ -144,6 +168,17 @@ def test_bad_file(tmp_path: Path, content: bytes, words: str) -> None:
     with pytest.raises(ImportRefused, match=words) as refusal:
         read_judgments(path)
     assert refusal.value.status == 422
+
+
+def test_bad_file_of_other_rules(tmp_path: Path) -> None:
+    path = tmp_path / "bad.csv"
+    path.write_text(HEADER + "6,1,1\n" * 7 + "7,1,2\n")
+    with pytest.raises(ImportRefused) as refusal:
+        read_judgments(path, preset_rules("yes-or-no"))
+    assert str(refusal.value).splitlines()[1:] == [
+        "line 9: relevance 2 is outside 0 to 1",
+        "pair 6: 7 grades, at most 6 make a pair",
+    ]
 
 
 def test_twenty_bad_lines_are_shown_and_the_rest_counted(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from django.urls import reverse
 
 from accounts.models import Project, User
 from judging.models import Judgment, JudgmentImport
+from judging.work.rules import rules_of
 from tests.conftest import Messages
 from tests.factories import ProjectFactory, UserFactory, admin, annotator, lead
 from tests.judging.imports.exports import annotation, rated, task, text
@@ -72,6 +73,27 @@ def test_from_the_form_to_the_project(row: JudgmentImport, owner: User, messages
     assert "done" in client.get(reverse(LIST)).content.decode()
 
 
+def test_rules_of_the_file(owner: User, messages: Messages) -> None:
+    form = logged_in(owner).get(reverse(NEW)).content.decode()
+    assert 'name="rules"' in form and 'name="top_grade"' in form and "0 to 4." not in form
+    send(logged_in(owner), messages, rules="yes-or-no", top_grade="9")
+    row = JudgmentImport.objects.get()
+    assert (row.counts["judgments"], row.counts["refused"]) == (2, 0)
+    with messages():
+        of_one(logged_in(owner), "-confirm", row.uuid)
+    assert rules_of(Project.objects.get(name="old")) == (9, 3, 0, 2)
+    judgments = Judgment.objects.filter(pair__batch__project__name="old").order_by("slot")
+    assert [(row.round, row.slot, row.grade) for row in judgments] == [(1, 1, 4), (1, 2, 9)]
+
+
+def test_a_file_uploaded_before_there_were_rules(row: JudgmentImport, messages: Messages) -> None:
+    del row.mapping["rules"]
+    row.save(update_fields=["mapping"])
+    with messages():
+        of_one(logged_in(row.owner), "-confirm", row.uuid, {"skip_bad": "yes"})
+    assert rules_of(Project.objects.get(name="old")) == (4, 2, 1, 2)
+
+
 def test_refused(owner: User, messages: Messages) -> None:
     ProjectFactory(name="taken")
     for values, status, words in (
@@ -79,6 +101,9 @@ def test_refused(owner: User, messages: Messages) -> None:
         ({"project_name": " "}, 422, "Name the project"),
         ({"pair": ""}, 422, "Name the field"),
         ({"grades": "Perfect"}, 422, "write it as Perfect=4"),
+        ({"grades": "yes=2", "rules": "yes-or-no"}, 422, "grades go from 0 to 1"),
+        ({"rules": "none"}, 422, "Choose one of the rules"),
+        ({"top_grade": "10"}, 422, "less than or equal to 9"),
         ({"project_name": "taken"}, 409, "already"),
     ):
         answer = send(logged_in(owner), messages, **values)

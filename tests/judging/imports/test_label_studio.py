@@ -24,6 +24,7 @@ from judging.imports import services
 from judging.imports.historic import judgments_import, read_judgments
 from judging.imports.label_studio import Mapped
 from judging.models import Judgment, JudgmentImport, Pair
+from judging.work.rules import rules_of
 from tests.conftest import Messages
 from tests.factories import ProjectFactory, UserFactory
 from tests.judging.imports.exports import annotation, flat, rated, task, text
@@ -178,6 +179,15 @@ class TestCommand:
         assert Project.objects.count() == 1
         with pytest.raises(CommandError, match="other data"):
             run(GOOD[:1], "--project", "old")
+
+    def test_with_rules(self, run: Any) -> None:
+        rules = ("--rules", "three-grades", "--top-grade", "9")
+        counts, _ = run([*GOOD, BAD], "--project", "old", *rules)
+        assert (counts["judgments"], counts["refused"]) == (5, 0)
+        assert rules_of(Project.objects.get()) == (9, 2, 0, 2)
+        assert run([*GOOD, BAD], "--project", "old", *rules)[0] == counts
+        with pytest.raises(CommandError, match="by other rules"):
+            run([*GOOD, BAD], "--project", "old", "--top-grade", "9")
 
     def test_refused(self, run: Any) -> None:
         for arguments, words in (

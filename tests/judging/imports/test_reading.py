@@ -10,6 +10,7 @@ from annotation.corpora.importers.base import ImportFileError
 from annotation.corpora.importers.files import pieces_of
 from core.texts import is_storable
 from judging.imports.label_studio import BadMapping, Export, Mapped, Ungraded, mapped, read_export
+from judging.work.rules import preset_rules
 from tests.judging.imports.exports import annotation, flat, rated, task, text
 from tests.mutations import mutated
 
@@ -71,6 +72,22 @@ class TestControls:
         words = Mapped(pair="pair_id", grades={"Perfect = best": 4})
         assert pairs(one(rated("Perfect = best", kind="choices")), fields=words) == [(3, (7,), (4,))]
 
+    def test_grades_of_another_scale(self) -> None:
+        ten = Mapped(pair="pair_id", rules=preset_rules("tvr-ranking", top_grade=9))
+        assert pairs(one(rated(9)), fields=ten) == [(3, (7,), (9,))]
+        assert reasons(one(rated(10)), fields=ten) == [("refused", "the value '10' is no grade from 0 to 9")]
+        yes = preset_rules("yes-or-no")
+        assert mapped(pair="pair_id", grades=["yes=1"], rules=yes).grades == {"yes": 1}
+        with pytest.raises(BadMapping, match="write it as Perfect=1; grades go from 0 to 1"):
+            mapped(pair="pair_id", grades=["yes=2"], rules=yes)
+
+    def test_three_judges_in_two_rounds(self) -> None:
+        fields = Mapped(pair="pair_id", rules=preset_rules("yes-or-no"))
+        element = task(1, {"pair_id": 3}, *(annotation(n, n, rated(1), minute=n) for n in range(7)))
+        assert pairs(element, fields=fields) == [(3, tuple(range(6)), (1,) * 6)]
+        ((_, reason),) = reasons(element, fields=fields)
+        assert reason == "pair 3 has 6 earlier grades, and more make no pair"
+
     def test_the_one_that_is_named(self) -> None:
         element = one(rated(1, name="quality"), rated(4, name="grade"))
         assert pairs(element, fields=Mapped(pair="pair_id", control="grade")) == [(3, (7,), (4,))]
@@ -127,7 +144,7 @@ class TestWhatGivesNoJudgment:
         element = task(1, {"pair_id": 3}, *(annotation(n, n, rated(n - 1), minute=9 - n) for n in range(1, 6)))
         export, ungraded = read(element)
         assert export.pairs == [(3, (5, 4, 3, 2), (4, 3, 2, 1))]
-        assert [one.reason for one in ungraded] == ["pair 3 has four earlier grades, and more make no pair"]
+        assert [one.reason for one in ungraded] == ["pair 3 has 4 earlier grades, and more make no pair"]
         assert [one.item for one in ungraded] == [f"task {element['id']}, annotation 1"]
 
     def test_elements_that_are_no_tasks_and_files_that_are_no_list(self) -> None:

@@ -17,6 +17,12 @@ def seconds(project: Project) -> float | None:
     return forecast_measured(project, policy_in_force(project.pk))["seconds"]
 
 
+def test_judges_of_a_round_are_the_projects() -> None:
+    project = project_in()
+    project.judges = 3
+    assert forecast_measured(project, policy_in_force(project.pk))["judges"] == 3
+
+
 def test_seconds_are_those_that_were_measured_up_to_the_cap() -> None:
     project = project_in()
     assert seconds(project) is None

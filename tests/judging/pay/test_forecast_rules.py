@@ -1,9 +1,20 @@
 from dataclasses import replace
 from decimal import Decimal
 
+import numpy as np
 import pytest
 
-from judging.pay.rules import TVR_RANKING, Assumptions, Forecast
+from judging.pay.rules import (
+    JUDGE_NOISE,
+    TVR_RANKING,
+    Assumptions,
+    Forecast,
+    disagreement,
+    escalated_share,
+)
+from judging.qualification.rules.passing import PUBLISHED
+from judging.work.rules import TVR_RANKING as PAPER_RULES
+from judging.work.rules import Rules
 
 
 def test_tvr_ranking_took_about_1200_hours() -> None:
@@ -45,3 +56,26 @@ def test_three_judges_by_hand() -> None:
 def test_nothing_to_judge_takes_no_time() -> None:
     forecast = Forecast(replace(TVR_RANKING, queries=0, exam_pairs=0))
     assert (forecast.total.judgments, forecast.total.hours, forecast.cost) == (0, 0, 0)
+
+
+def test_second_rounds_by_the_papers_rules_are_the_papers() -> None:
+    assert escalated_share(PAPER_RULES) == TVR_RANKING.escalated
+    assert disagreement(PAPER_RULES) == pytest.approx(TVR_RANKING.escalated, abs=1e-4)
+
+
+@pytest.mark.parametrize("rules", [Rules(4, 3, 1, 2), Rules(9, 2, 0, 2), Rules(9, 3, 2, 2), Rules(1, 3, 0, 2)])
+def test_second_rounds_by_other_rules_are_those_of_simulated_judges(rules: Rules) -> None:
+    """Judges of a continuous truth, drawn one by one."""
+    rng, n_pairs, n_levels = np.random.default_rng(1), 200_000, len(PUBLISHED)
+    levels = rng.choice(n_levels, size=n_pairs, p=np.array(PUBLISHED) / sum(PUBLISHED))
+    truths = levels + rng.random(n_pairs)  # from 0 to 5
+    impressions = truths[:, None] + JUDGE_NOISE * rng.standard_normal((n_pairs, rules.judges))
+    grades = np.floor(impressions * len(rules.grades) / n_levels).clip(0, rules.top_grade)
+    share = (np.ptp(grades, axis=1) > rules.max_spread).mean()
+    assert escalated_share(rules) == pytest.approx(share, abs=0.005)
+
+
+def test_more_judges_finer_scales_and_smaller_spreads_cost_more() -> None:
+    shares = [escalated_share(Rules(*rules, 2)) for rules in ((4, 2, 1), (4, 3, 1), (9, 2, 1), (9, 2, 0), (9, 3, 0))]
+    assert shares == sorted(set(shares))
+    assert shares[-1] < 1

@@ -249,6 +249,10 @@ class TestForecast:
         page = words(leading.get(url("forecast", project), {**fields, "queries": 3000}))
         assert "10,294 pairs in 4,412 batches" in page
 
+    def test_the_rules_lead_to_the_projects_own_numbers(self, leading: Client, project: Project) -> None:
+        page = words(leading.get(url("rules", project)))
+        assert f'href="{url("forecast", project)}?from=here"' in page
+
     def test_numbers_that_do_not_do(self, leading: Client, project: Project) -> None:
         values = {"queries": 10, "pairs": 4, "second": 20, "escalated": 25, "seconds": 20, "gold": 25, "annotators": 2}
         values |= {"judges": 2}

@@ -9,7 +9,8 @@ from django.urls import reverse
 from accounts.models import Project, User
 from annotation.corpora.services.imports import may_import_into
 from annotation.models import Corpus, CorpusImport
-from judging.projects.services import project_name_free
+from judging.projects.services import project_create, project_name_free
+from judging.work.rules import PRESETS, rules_of
 from tests.factories import CorpusFactory, ProjectFactory, QueryFactory, UserFactory, admin, annotator, lead
 from tests.judging.views.acts import logged_in
 
@@ -128,6 +129,16 @@ class TestAsACopy:
         assert answer.status_code == 200
         assert list(new_project.queries.values_list("text", flat=True)) == ["A man sits"]
         assert logged_in(person).get(reverse("annotation:splits", args=[new_project.uuid])).status_code == 200
+
+    def test_with_its_rules_and_no_others(self) -> None:
+        rules = PRESETS["yes-or-no"][1]
+        source, _ = project_create(name="source", corpus=CorpusFactory(), sizes=None, rules=rules)
+        form = {"name": "copy", "settings_of": str(source.uuid)}
+        client, address = logged_in(lead(source)), url(source.dataset.corpus)
+        answer = client.post(address, form | {"rules": "tvr-ranking"})
+        assert answer.status_code == 409 and "are for its own rules" in answer.content.decode()
+        client.post(address, form | {"rules": ""})
+        assert rules_of(Project.objects.get(name="copy")) == rules_of(source)
 
     def test_not_of_others_nor_queries_of_another_corpus_or_of_nobody(self) -> None:
         mine, elsewhere = ProjectFactory(), ProjectFactory()

@@ -1,14 +1,14 @@
 """The rules of a project: begun with, changed until somebody judges, fixed then."""
 
 import pytest
-from django.test import Client
-from django.urls import reverse
 
 from accounts.models import Project
+from annotation.models import Candidate
 from core.exceptions import NotPossible
+from core.jobs import job_start
 from judging.exceptions import GradeUnknown, NotPossibleNow
 from judging.guidelines.selectors import guideline_in_force, levels_of, policy_in_force
-from judging.guidelines.services import draft_example_set
+from judging.guidelines.services import draft_example_set, policy_publish
 from judging.models import Batch
 from judging.projects.services import project_create, rules_change
 from judging.qualification.services.training import training_pair_grade
@@ -16,6 +16,7 @@ from judging.work.rules import PRESETS, RULE_FIELDS
 from tests.factories import (
     AssignmentFactory,
     BatchFactory,
+    CandidateFactory,
     CorpusFactory,
     KnownPairFactory,
     MomentFactory,
@@ -33,6 +34,12 @@ def rules_in(project: Project) -> dict[str, int]:
     return {name: getattr(project, name) for name in RULE_FIELDS}
 
 
+def thresholds(project: Project) -> tuple[float, float, float]:
+    """Return the values of the policy in force that are measured in grades."""
+    policy = policy_in_force(project.pk)
+    return policy.extend_from_mean, policy.exam_bias, policy.alert_bias
+
+
 @pytest.mark.parametrize("preset", PRESETS)
 def test_a_project_begins_with_its_preset_and_what_fits_it(preset: str) -> None:
     rules = PRESETS[preset][1]
@@ -41,8 +48,8 @@ def test_a_project_begins_with_its_preset_and_what_fits_it(preset: str) -> None:
     assert guideline_in_force(project.pk).levels == levels_of(rules["top_grade"])
     default = project_create(name="paper's", corpus=CorpusFactory(), sizes=None)[0]
     share = rules["top_grade"] / 4
-    from_mean = policy_in_force(default.pk).extend_from_mean
-    assert policy_in_force(project.pk).extend_from_mean == pytest.approx(from_mean * share)
+    assert thresholds(default) == (2.0, 0.6, 0.75)
+    assert thresholds(project) == tuple(share * value for value in thresholds(default))
     copy, _ = project_create(name="copy", corpus=CorpusFactory(), sizes=None, settings_of=project)
     assert rules_in(copy) == rules
 
@@ -71,6 +78,18 @@ def test_other_rules_take_back_batches_that_nobody_has_begun() -> None:
     )
 
 
+def test_thresholds_in_grades_follow_the_scale() -> None:
+    project, _ = project_create(name="new", corpus=CorpusFactory(), sizes=None)
+    actor, rules = lead(project), rules_in(project)
+    rules_change(project=project, actor=actor, values=rules | {"top_grade": 9})
+    assert thresholds(project) == (4.5, 1.35, 1.6875)
+    rules_change(project=project, actor=actor, values=rules)
+    assert thresholds(project) == (2.0, 0.6, 0.75)
+    policy_publish(project=project, actor=actor, exam_bias=5, alert_bias=40)  # more than the scale: nothing is asked
+    rules_change(project=project, actor=actor, values=rules | {"top_grade": 9})
+    assert thresholds(project) == (4.5, 9, 9)
+
+
 def test_rules_are_fixed_once_somebody_has_begun_or_a_truth_is_known() -> None:
     begun = AssignmentFactory().project
     trained = KnownPairFactory(exam=None, source="lead", truth=2, project=ProjectFactory()).project
@@ -81,16 +100,29 @@ def test_rules_are_fixed_once_somebody_has_begun_or_a_truth_is_known() -> None:
         assert rules_in(project) == before
 
 
-def test_a_lead_changes_them_on_their_page(client: Client) -> None:
+def test_candidates_too_few_for_larger_batches_are_ranked_anew() -> None:
     project = ProjectFactory()
-    client.force_login(lead(project))
-    page, change = (reverse(f"judging:{name}", args=[project.uuid]) for name in ("rules", "rules-change"))
-    form = {name: int(value) for name, value in YES_OR_NO.items()} | {"has_second_batch": ""}
-    assert client.post(change, {**form, "max_spread": 1}).status_code == 422
-    assert client.post(change, form).headers["Location"] == page
-    assert rules_in(project) == YES_OR_NO | {"has_second_batch": False}
-    text = client.get(page).content.decode()
-    assert "from 0 to 1" in text and "there is no second one" in text
+    CandidateFactory(query=QueryFactory(project=project))
+    actor = lead(project)
+    rules_change(project=project, actor=actor, values=rules_in(project) | {"batch_size": 5})
+    assert Candidate.objects.count() == 1
+    rules_change(project=project, actor=actor, values=rules_in(project) | {"batch_size": 21})
+    assert not Candidate.objects.exists()
+
+
+def test_they_do_not_change_while_candidates_are_ranked() -> None:
+    project = ProjectFactory()
+    job_start(project=project, kind="rank", title="Ranking candidates", total=1)
+    with pytest.raises(NotPossibleNow, match="Something is being prepared"):
+        rules_change(project=project, actor=lead(project), values=YES_OR_NO)
+
+
+def test_settings_are_taken_with_their_rules_alone() -> None:
+    source, _ = project_create(name="source", corpus=CorpusFactory(), sizes=None, rules=YES_OR_NO)
+    with pytest.raises(NotPossible, match="The settings of 'source' are for its own rules"):
+        project_create(name="copy", corpus=CorpusFactory(), sizes=None, settings_of=source, rules={"judges": 2})
+    copy, _ = project_create(name="copy", corpus=CorpusFactory(), sizes=None, settings_of=source, rules=YES_OR_NO)
+    assert rules_in(copy) == YES_OR_NO
 
 
 def test_leads_give_no_grade_that_the_scale_has_not() -> None:

@@ -1,5 +1,7 @@
 """Rules of a project: chosen with it, changed until somebody judges, and what follows from them."""
 
+import re
+from datetime import date
 from typing import Any
 
 import pytest
@@ -9,9 +11,9 @@ from django.urls import reverse
 from accounts.models import Project
 from core.models import AuditEvent
 from judging.guidelines.selectors import guideline_in_force, policy_in_force
-from judging.models import Batch
+from judging.models import Batch, JudgmentDay
 from judging.work.rules import PRESETS, RULE_FIELDS, TVR_RANKING, rules_of
-from tests.factories import AssignmentFactory, BatchFactory, KnownPairFactory, admin
+from tests.factories import AssignmentFactory, BatchFactory, KnownPairFactory, admin, annotator
 from tests.judging.views.acts import logged_in, url
 
 pytestmark = pytest.mark.django_db
@@ -95,3 +97,28 @@ def test_costs_stand_beside_the_papers(project: Project) -> None:
     assert "Leads can change them until somebody begins to judge." in page
     row = page[page.index("Judgments of 100 queries") :]
     assert row.index("5,999") < row.index("6,9")
+
+
+def cost_of_a_pair(client: Client, project: Project) -> list[str]:
+    page = client.get(url("rules", project)).content.decode()
+    return re.findall(r'second rounds included</th><td class="number">([\d.]+)</td><td class="number">([\d.]+)', page)[
+        0
+    ]
+
+
+def test_what_a_pair_costs_depends_on_the_scale_and_the_spread(lead_client: Client, project: Project) -> None:
+    here, paper = cost_of_a_pair(lead_client, project)
+    assert here == paper == "2.36"
+    Project.objects.filter(pk=project.pk).update(top_grade=9, max_spread=0)
+    here, paper = cost_of_a_pair(lead_client, project)
+    assert float(here) > 3.5 and paper == "2.36"
+
+
+def test_what_a_pair_costs_is_counted_once_there_are_enough_judgments(lead_client: Client, project: Project) -> None:
+    counts = {"second_round": 99, "simulated": 0, "imported": 0}
+    day = JudgmentDay.objects.create(
+        project=project, annotator=annotator(project), day=date(2026, 1, 1), judgments=498, **counts
+    )
+    assert cost_of_a_pair(lead_client, project)[0] == "2.36"
+    JudgmentDay.objects.filter(pk=day.pk).update(judgments=500, second_round=100)
+    assert cost_of_a_pair(lead_client, project)[0] == "2.50"

@@ -10,7 +10,7 @@ from accounts.models import Membership, Project, User
 from core.models import AuditEvent
 from judging.guidelines.forms import GROUPS
 from judging.guidelines.models import POLICY_VALUES
-from judging.guidelines.selectors import policy_in_force
+from judging.guidelines.selectors import pass_rule_of, policy_in_force
 from judging.guidelines.services import Example, guideline_publish, policy_publish
 from judging.models import GuidelineConfirmation, GuidelineDraft, KnownPair, ScreeningAttempt
 from tests.factories import BatchFactory, MembershipFactory, MomentFactory, admin, annotator
@@ -290,6 +290,13 @@ class TestPolicy:
         assert answer.status_code == 422
         assert message in answer.content.decode()
         assert project.policies.count() == 1
+
+    def test_a_bias_below_the_top_grade_is_required(self, lead_client: Client, project: Project) -> None:
+        Project.objects.filter(pk=project.pk).update(top_grade=9)
+        for bias, required in (("5", True), ("9", False)):
+            lead_client.post(url("policy-publish", project), policy_form(project, exam_bias=bias))
+            assert pass_rule_of(policy_in_force(project.pk)).asks_bias == required
+        assert "the highest grade or more asks for nothing" in page_of(lead_client, "policy", project)
 
     def test_another_version_came_meanwhile(self, lead_client: Client, project: Project) -> None:
         old = policy_form(project, lease_minutes=5)

@@ -271,6 +271,14 @@ def test_conditions_that_are_not_set_are_ignored_and_the_policy_chooses_the_weig
     assert not any(gives_no_result(*counts) for counts in [(10, 10), (12, 10), (100, 80)])
 
 
+def test_a_bias_of_the_top_grade_asks_for_nothing() -> None:
+    report = reported(0.5, bias=5.5)
+    assert not passes(report, rule(bias=5, top_grade=9))
+    assert passes(report, rule(bias=9, top_grade=9))
+    assert rule(bias=0.9, top_grade=1).asks_bias and not rule(bias=1, top_grade=1).asks_bias
+    assert rule(bias=3.9).asks_bias and not rule(bias=4).asks_bias and not rule().asks_bias
+
+
 @pytest.mark.parametrize(
     ("grades", "truth"),
     [

@@ -123,6 +123,25 @@ class TestWholeBatch:
         assert (assignment.batch.state, assignment.batch.free_slots) == ("done", 0)
         assert next_of(project, person).batch_id == real.pk
 
+    def test_three_equal_grades_are_a_truth_where_three_judge(self) -> None:
+        project = ProjectFactory(top_grade=1, judges=3, max_spread=0, batch_size=5)
+        batch = batch_of(project, 5)
+        for _ in range(3):
+            judge(batch, [1] * 5)
+        batch_advance(batch_id=batch.pk)
+        person = annotator(project)
+        for _ in range(2):
+            judge(batch_of(project, 5), [0] * 5, person)
+        gold_in_force(project, 50)
+        batch_of(project, 5)
+        assignment = next_of(project, person)
+        assert assignment.batch_id == batch.pk
+        for pair, value in zip(pairs_by_rank(assignment), [0, 1, 1, 1, 1], strict=True):
+            give(assignment, pair, value)
+        assert set(assignment.gold_grades.values_list("truth", flat=True)) == {1}
+        assert assignment_finish(project=project, annotator=person, now=NOW)
+        assert gold_counts(project) == {person.pk: (5, 1)}
+
     def test_not_when_nothing_else_waits(self) -> None:
         project = finished(BatchFactory(pairs=0).project).project
         gold_in_force(project, 50)

@@ -4,6 +4,7 @@ import csv
 import io
 
 import pytest
+from django.core.management import call_command
 from django.test import Client
 
 from annotation.models import NamedQuerySet, Pooling
@@ -53,6 +54,25 @@ def test_from_the_choice_to_what_was_found(browser: Client, collection: Covering
         ("others", "3", "3", "8"),
     ]
     assert b"How the moments divide" in browser.get(url("coverage-svg", study)).content
+
+
+def test_the_pages_follow_the_rules_of_the_project(client: Client) -> None:
+    """Batches of five, three judges, grades 0 to 9."""
+    collection = Covering(batch_size=5, judges=3, top_grade=9)
+    client.force_login(admin(collection.project))
+    assert "Ranks 1 to 10 are judged already" in client.get(url("coverage", collection.project)).content.decode()
+    study = collection.planned(top=8, others=3)
+    page = client.get(url("coverage-study", study)).content.decode()
+    assert "9 pairs in 2 batches: at least 27 judgments" in page
+    batches = collection.open(study)
+    assert len(batches) == 2
+    page = client.get(url("coverage-study", study)).content.decode()
+    assert "ranks 1–5<" in page and "ranks 6–8<" in page
+    assert "Relevant is 1 to 9." in page
+    assert "Of these 7 to 9<" in page
+    output = io.StringIO()
+    call_command("coverage_study", collection.project.name, report=True, stdout=output)
+    assert "7 to 9\n" in output.getvalue()
 
 
 def test_missing_moments_of_a_plan_are_reported(browser: Client, collection: Covering, messages: Messages) -> None:

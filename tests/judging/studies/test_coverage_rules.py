@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judging.studies.rules import Estimate, Judged, bands_of, coverage_of, estimated, lack_words, wilson
+from judging.studies.rules import (
+    Estimate,
+    Judged,
+    bands_of,
+    coverage_of,
+    estimated,
+    grade_range,
+    lack_words,
+    least_highly,
+    wilson,
+)
 
 
 def settled(query: int, rank: int | None, relevance: int) -> Judged:
@@ -14,9 +24,10 @@ def settled(query: int, rank: int | None, relevance: int) -> Judged:
 
 
 def test_bands() -> None:
-    assert [band.name for band in bands_of(60)] == ["1–20", "21–40", "41–60", "others"]
-    assert [band.name for band in bands_of(25)] == ["1–20", "21–25", "others"]
-    (first, *_, last) = bands_of(45)
+    assert [band.name for band in bands_of(60, 20)] == ["1–20", "21–40", "41–60", "others"]
+    assert [band.name for band in bands_of(25, 20)] == ["1–20", "21–25", "others"]
+    assert [band.name for band in bands_of(25, 10)] == ["1–10", "11–20", "21–25", "others"]
+    (first, *_, last) = bands_of(45, 20)
     assert [first.holds(rank) for rank in (1, 20, 21, None)] == [True, True, False, False]
     assert [last.holds(rank) for rank in (1, None)] == [False, True]
 
@@ -31,7 +42,7 @@ def test_by_hand() -> None:
         Judged(2, 30, None, is_open=True),
         Judged(2, 31, None, is_open=False),
     ]
-    result = coverage_of(judged, top=60, drawn_from={1: 50, 2: 50}, n_grades=5)
+    result = coverage_of(judged, top=60, drawn_from={1: 50, 2: 50}, batch_size=20, n_grades=5)
     assert [(one.band.name, one.moments, one.settled, one.relevant, one.highly) for one in result.total] == [
         ("1–20", 3, 3, 3, 3),
         ("21–40", 4, 2, 1, 0),
@@ -53,10 +64,12 @@ def test_by_hand() -> None:
 def test_no_estimate_before_all_others_are_judged() -> None:
     """Early judgments are no random part of a draw."""
     sample = [settled(1, None, 0), settled(1, None, 1)]
-    assert coverage_of(sample, top=20, drawn_from={1: 30}, n_grades=5).beyond[0].estimate is not None
+    assert coverage_of(sample, top=20, drawn_from={1: 30}, batch_size=20, n_grades=5).beyond[0].estimate is not None
     sample.append(Judged(1, None, None, is_open=True))
-    assert coverage_of(sample, top=20, drawn_from={1: 30}, n_grades=5).beyond[0].estimate is None
-    nothing = coverage_of([Judged(1, 1, None, is_open=True)], top=20, drawn_from={1: 30}, n_grades=5).beyond[0]
+    assert coverage_of(sample, top=20, drawn_from={1: 30}, batch_size=20, n_grades=5).beyond[0].estimate is None
+    nothing = coverage_of(
+        [Judged(1, 1, None, is_open=True)], top=20, drawn_from={1: 30}, batch_size=20, n_grades=5
+    ).beyond[0]
     assert (nothing.estimate, nothing.within, nothing.per_query(1)) == (None, None, None)
     assert estimated(0, 0, of=100) is None
 
@@ -99,5 +112,10 @@ def test_the_interval_covers_about_95_of_100_draws(share: float) -> None:
 def test_highly_relevant_is_three_quarters_up_the_scale(n_grades: int, highly: int) -> None:
     """From 1 of 1, 2 of 2, 3 of 4 and 7 of 9 on."""
     judged = [settled(1, rank, relevance) for rank, relevance in enumerate(range(n_grades), start=1)]
-    band = coverage_of(judged, top=20, drawn_from={}, n_grades=n_grades).total[0]
+    band = coverage_of(judged, top=20, drawn_from={}, batch_size=20, n_grades=n_grades).total[0]
     assert (band.counts, band.relevant, band.highly) == ((1,) * n_grades, n_grades - 1, highly)
+
+
+@pytest.mark.parametrize(("top_grade", "words"), [(1, "1"), (2, "2"), (4, "3 or 4"), (9, "7 to 9")])
+def test_highly_relevant_grades_are_named(top_grade: int, words: str) -> None:
+    assert grade_range(least_highly(top_grade), top_grade) == words

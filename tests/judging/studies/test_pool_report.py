@@ -28,7 +28,9 @@ def test_two_runs_by_hand(collection: Growing) -> None:
         ("one", Counts(queries=2, spans=5, unmatched=1, moments=4, in_similarity=2, new=2, new_alone=1)),
         ("other", Counts(queries=2, spans=4, moments=4, in_similarity=1, new=3, new_alone=2)),
     ]
-    assert report.union == Counts(queries=2, spans=9, unmatched=1, moments=6, in_similarity=2, new=4, new_alone=3)
+    assert report.union == Counts(
+        queries=2, spans=9, unmatched=1, moments=6, in_similarity=2, new=4, new_alone=3, batches=2
+    )
     assert [(row.query.number, row.union.new, row.union.batches) for row in report.queries] == [(10, 3, 1), (20, 1, 1)]
     assert report.overlaps == [
         Overlap("similarity", 3, [3, 2, 1]),
@@ -45,7 +47,9 @@ def test_what_an_earlier_pool_contributed(collection: Growing) -> None:
     first = collection.plan(collection.rows("one", [3, 4]))
     collection.open(first)
     second = collection.plan(collection.rows("other", [3, 6]))
-    assert pool_report(second).union == Counts(queries=1, spans=2, moments=2, in_earlier_pools=1, new=1, new_alone=1)
+    assert pool_report(second).union == Counts(
+        queries=1, spans=2, moments=2, in_earlier_pools=1, new=1, new_alone=1, batches=1
+    )
     collection.open(second)
     assert pool_report(first).union.new == 2
     assert pool_report(second).union.in_earlier_pools == 1

@@ -14,7 +14,7 @@ from django.utils import timezone
 from core.exceptions import NotPossible
 from core.jobs import sweep_all
 from judging.models import Release
-from models_runner.leaderboard.services.economy import pairs_of, study_create, study_work
+from models_runner.leaderboard.services.economy import pairs_of, rounds_of, study_create, study_work
 from models_runner.leaderboard.services.releases import release_receive
 from models_runner.models import EconomyStudy
 from tests.conftest import Messages
@@ -77,15 +77,49 @@ def test_the_page_orders_and_shows(release: Release, scenario: HandMade, message
     assert len(lines) == 1 + 5 * 9 * 3
 
 
+def second_release(scenario: HandMade, files: dict[str, bytes]) -> Release:
+    """Return a second release of these files, with runs enough for a study."""
+    release = Release(
+        project=scenario.project, version=2, state="ready", manifest={"files": {name: {} for name in files}}
+    )
+    release.archive.save("release.zip", ContentFile(zipped(files)), save=False)
+    release.save()
+    release_receive(release_id=release.pk)
+    for system in ("one", "two"):
+        bring(participant(scenario.project), release, run_json({10: GOOD}), system=system)
+    return release
+
+
+def test_the_rules_of_the_release_count(release: Release, scenario: HandMade, client: Client) -> None:
+    """Three judges and grades that may not differ, whatever the project says now."""
+    rows = [{"video_name": name, "timestamp": [0, 3], "relevance": n} for n, name in enumerate(("alpha", "beta"))]
+    grades = {1: (0, 0, 0), 2: (1, 1, 0, 1, 1, 1)}
+    new_release = second_release(
+        scenario,
+        {
+            "val.json": json.dumps([{"query_id": 10, "query": "a person sings", "relevant_moment": rows}]).encode(),
+            "settings.json": json.dumps({"consensus": {"judgments_per_round": 3, "largest_spread": 0}}).encode(),
+            "pairs.csv": b"pair_id,query_id,video_name,start,end,rank,batch,state\n"
+            b"1,10,alpha,0,3,1,1,settled\n2,10,beta,0,3,2,1,settled\n",
+            "raw_annotation.csv": "\n".join(
+                ["pair_id,relevance", *(f"{pair},{grade}" for pair, of_pair in grades.items() for grade in of_pair)]
+            ).encode(),
+        },
+    )
+    study_work(study_id=study_create(release=new_release, split="val", actor=None).pk)
+    (agreed,) = (row for row in EconomyStudy.objects.get().result["cuts"] if row["name"] == "three-agreed")
+    assert (agreed["judgments"], agreed["pairs"]) == (6, 1)
+    client.force_login(scenario.lead)
+    text = client.get(reverse("models_runner:economy", args=[scenario.project.uuid])).content.decode()
+    assert "The first three annotators alone" in text
+    assert "first two" not in text
+
+
 def test_a_release_without_grades_is_studied_by_halves(release: Release, scenario: HandMade, client: Client) -> None:
     rows = [{"video_name": name, "timestamp": [0, 3], "relevance": 4} for name in ("alpha", "beta")]
     judged = json.dumps([{"query_id": 10, "query": "a person sings", "relevant_moment": rows}]).encode()
-    new_release = Release(project=scenario.project, version=2, state="ready", manifest={"files": {"val.json": {}}})
-    new_release.archive.save("release.zip", ContentFile(zipped({"val.json": judged})), save=False)
-    new_release.save()
-    release_receive(release_id=new_release.pk)
-    for system in ("one", "two"):
-        bring(participant(scenario.project), new_release, run_json({10: GOOD}), system=system)
+    new_release = second_release(scenario, {"val.json": judged})
+    assert rounds_of(new_release) == {"judges": 2, "max_spread": 1}  # as in releases that do not state their rules
     study_work(study_id=study_create(release=new_release, split="val", actor=None).pk)
     assert [reduction["name"] for reduction in EconomyStudy.objects.get().result["cuts"]] == ["half"]
     client.force_login(scenario.lead)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from moment_retrieval import errors
-from moment_retrieval.formats import FileFormat, parse_ground_truth, parse_run
+from moment_retrieval.formats import FileFormat, parse_ground_truth, parse_run, read_ground_truth
 from moment_retrieval.formats.matrices import read_relevance
 from moment_retrieval.records import VideoCorpus, parse_corpus
 from tests.mutations import mutated
@@ -101,6 +101,41 @@ TRUTHS = [
 def test_ground_truth_that_cannot_be_used_says_where_and_why(text: str, message: str) -> None:
     with pytest.raises(errors.ScoringError, match=message):
         parse_ground_truth(text.encode(), corpus=CORPUS)
+
+
+SEVEN = judged_row("[0, 1]") + "\n" + judged_row("[1, 2]", 7)
+
+
+@pytest.mark.parametrize(
+    ("settings", "top_grade"),
+    [
+        ('{"consensus": {"highest_grade": 4}}', 4),
+        ('{"consensus": {"highest_grade": 1}}', 1),
+        ('{"consensus": {"rounds": 2}}', 4),  # of a release from before projects had rules
+    ],
+)
+def test_relevance_above_the_scale_of_the_release_is_refused_by_line(
+    tmp_path: Path, settings: str, top_grade: int
+) -> None:
+    truth = tmp_path / "val.json"
+    truth.write_text(SEVEN)
+    (tmp_path / "settings.json").write_text(settings)
+    with pytest.raises(errors.InvalidRecord, match=f"line 2: relevance must be from 0 to {top_grade}, got 7"):
+        read_ground_truth(truth)
+    assert len(read_ground_truth(truth, top_grade=7)["1"]) == 2
+
+
+@pytest.mark.parametrize(
+    "settings", [None, "// no JSON", "[]", '{"a": 1}', '{"consensus": {"highest_grade": "4"}}', '{"consensus": []}']
+)
+def test_relevance_of_a_file_outside_of_a_release_goes_to_nine(tmp_path: Path, settings: str | None) -> None:
+    truth = tmp_path / "val.json"
+    truth.write_text(SEVEN)
+    if settings is not None:
+        (tmp_path / "settings.json").write_text(settings)
+    assert [moment.relevance for moment in read_ground_truth(truth)["1"]] == [1, 7]
+    with pytest.raises(errors.InvalidRecord, match="line 2: relevance must be from 0 to 6, got 7"):
+        read_ground_truth(truth, top_grade=6)
 
 
 def test_another_form_than_named_is_refused_and_moments_without_length_are_read() -> None:

@@ -106,3 +106,20 @@ def test_judgments_are_those_behind_what_remains(judged: JudgedTable, pairs: lis
     assert {4 + 2, 6 + 2} == set(spent)  # with pair 3, which has four grades, or without
     (depth,) = (reduction for reduction in cuts(table, pairs_ranked(1, 4, 2, 3, 5)) if reduction.name == "depth")
     assert depth.judgments == 2 + 4 + 2
+
+
+def test_the_first_round_of_three_judges() -> None:
+    """Yes or no: all grades of the first round count, and none may differ."""
+    grades = {1: (1, 1, 1), 2: (0, 0, 1, 0, 0, 0), 3: (0, 0, 0)}
+    pairs = [Pair(n, "7", *moment(n), rank=n, batch=1, grades=of_pair) for n, of_pair in grades.items()]
+    rows = tuple(JudgedMoment(*moment(n), int(n == 1), pair_id=n, similarity=1 - n / 10) for n in grades)
+    judged = JudgedTable.from_queries([QueryMoments("7", "", rows)])
+    reductions = {reduction.name: reduction for reduction in cuts(judged, pairs, judges=3, max_spread=0)}
+    assert list(reductions) == ["half", "depth", "three-averaged", "three-agreed"]
+    (averaged,), (agreed,) = reductions["three-averaged"].truths, reductions["three-agreed"].truths
+    assert relevance_by_video(averaged) == {"v1": 1, "v2": 1, "v3": 0}
+    assert relevance_by_video(agreed) == {"v1": 1, "v3": 0}
+    assert {reductions[name].judgments for name in ("three-averaged", "three-agreed")} == {9}
+    assert reductions["three-agreed"].words == "the first three annotators alone, pairs where they lie apart left out"
+    one_round = [pairs[0], pairs[2]]
+    assert [reduction.name for reduction in cuts(judged, one_round, judges=3, max_spread=0)] == ["half", "depth"]
