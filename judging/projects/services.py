@@ -12,9 +12,15 @@ from django.db.models import QuerySet
 from accounts.models import Membership, Project, User
 from accounts.services.members import member_add
 from annotation.corpora.services.corpora import corpus_create, project_over, rows_create, similarity_set
-from annotation.models import Candidate, Corpus, NamedQuerySet, Query
+from annotation.models import Corpus, NamedQuerySet, Query
 from annotation.pools.rules import depth_of
-from annotation.pools.services.candidates import candidates_clear, candidates_rank, similarity_choose, similarity_of
+from annotation.pools.services.candidates import (
+    candidates_clear,
+    candidates_delete,
+    candidates_rank,
+    similarity_choose,
+    similarity_of,
+)
 from annotation.queries import services
 from annotation.queries.rules import Size
 from annotation.queries.services import queries_draw
@@ -135,7 +141,7 @@ def rules_change(*, project: Project, actor: User, values: Mapping[str, int]) ->
     rules_possible_or_refused(row)
     row.save(update_fields=RULE_FIELDS)
     if depth_of(row.batch_size) > depth_of(before["batch_size"]):
-        Candidate.objects.filter(query__project=row).delete()  # too few for such batches; they are ranked anew
+        candidates_delete(project_id=row.pk)  # too few for such batches; they are ranked anew
     if row.top_grade != before["top_grade"]:
         GuidelineDraft.objects.filter(project=row).delete()
         guideline_begin(project=row, actor=actor)

@@ -192,6 +192,11 @@ def candidates_clear(*, queries: QuerySet[Query]) -> int:
     return len(ids)
 
 
+def candidates_delete(*, project_id: int) -> None:
+    """Forget all candidates of a project without batches; those of a batch the database keeps."""
+    Candidate.objects.filter(query__project=project_id).delete()
+
+
 def _queries_without_candidates(project: Project) -> QuerySet[Query]:
     return queries_to_judge(project.pk).filter(candidates__isnull=True)
 

@@ -125,7 +125,7 @@ def test_a_release_holds_no_and_yes_and_comes_back_with_its_rules(tmp_path: Path
     settings = json.loads((tmp_path / "one" / layout.SETTINGS).read_text())
     numbers = {name: value for name, value in settings["consensus"].items() if isinstance(value, int)}
     assert numbers == {"highest_grade": 1, "judgments_per_round": 3, "rounds": 2, "largest_spread": 0}
-    assert settings["consensus"]["second_round"].startswith("of 6 grades")
+    assert settings["consensus"]["second_round"].startswith("of six grades")
     assert (settings["pooling"]["batch"], settings["pooling"]["batches"]) == (10, 1)
     croissant = json.loads((tmp_path / "one" / layout.CROISSANT).read_text())
     assert "relevance from 0 to 1: 10 pairs" in croissant["description"]
