@@ -34,7 +34,7 @@ def batch_create(*, query: Query, number: int) -> Batch | None:
     """Open the best candidates by similarity (number 1), or as many behind them (number 2), for judging. Repeating it
     returns the batch that is there; None when no candidate has such a rank."""
     query = Query.objects.select_for_update(of=("self",)).select_related("project").get(pk=query.pk)
-    # read anew and held: its rules may be changing
+    # locked and read again: its rules may be changing
     [query.project] = Project.objects.raw("SELECT * FROM accounts_project WHERE id = %s FOR SHARE", [query.project_id])
     batch = Batch.objects.filter(query=query, number=number).first()
     if batch:
