@@ -86,8 +86,8 @@ def test_all_gifs_are_cut_once_after_a_kill(killed: str, site: Site, clip: bytes
     eventually(lambda: len(ready(corpus)) == ALL)
     check_all_cut(site, scenario, lead, tmp_path)
     posters = Moment.objects.filter(video__corpus=corpus, poster_state="ready").values_list("poster", flat=True)
-    stored = {Path(name).name for name in (*names_of(ready(corpus)), *posters)}
-    leftovers = names_in("previews") - before - stored
+    in_use = {Path(name).name for name in (*names_of(ready(corpus)), *posters)}
+    leftovers = names_in("previews") - before - in_use
     assert len(leftovers) <= 2 * AT_WORK
 
 
