@@ -20,7 +20,7 @@ from tests.production.faults.background.test_previews import (
     check_all_cut,
     check_whole,
     counts_shown,
-    names_of,
+    files_in_use,
     ready,
     to_cut,
 )
@@ -104,8 +104,7 @@ class TestMedia:
             sweep(SWEEP)
             eventually(lambda: len(ready(corpus)) == ALL)
             check_all_cut(site, scenario, lead, tmp_path)
-            names = {Path(name).name for name in names_of(ready(corpus))}
-            eventually(lambda: {path.name for path in (disk.folder / "previews").iterdir()} == names)
+            eventually(lambda: {path.name for path in (disk.folder / "previews").iterdir()} == files_in_use(corpus))
 
 
 def refusals(site: Site) -> int:

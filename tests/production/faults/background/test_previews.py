@@ -41,6 +41,12 @@ def names_of(moments: list[Moment]) -> list[str]:
     return [str(file.name) for moment in moments for file in (moment.preview, moment.preview_clip) if file]
 
 
+def files_in_use(corpus: Corpus) -> set[str]:
+    """Return the names of the files of its previews and posters."""
+    posters = Moment.objects.filter(video__corpus=corpus, poster_state="ready").values_list("poster", flat=True)
+    return {Path(name).name for name in (*names_of(ready(corpus)), *posters)}
+
+
 def check_whole(moments: list[Moment], folder: Path) -> None:
     """Everything that is offered can be watched to its end; no file is of two moments."""
     names = names_of(moments)
@@ -85,9 +91,7 @@ def test_all_gifs_are_cut_once_after_a_kill(killed: str, site: Site, clip: bytes
     sweep(SWEEP)
     eventually(lambda: len(ready(corpus)) == ALL)
     check_all_cut(site, scenario, lead, tmp_path)
-    posters = Moment.objects.filter(video__corpus=corpus, poster_state="ready").values_list("poster", flat=True)
-    in_use = {Path(name).name for name in (*names_of(ready(corpus)), *posters)}
-    leftovers = names_in("previews") - before - in_use
+    leftovers = names_in("previews") - before - files_in_use(corpus)
     assert len(leftovers) <= 2 * AT_WORK
 
 
