@@ -65,7 +65,7 @@ REFUSED: Refused = {
     ),
     "membership_number_once_per_project": again(MembershipFactory, project=ProjectFactory, number=5),
     "membership_number_for_annotators_only": change(MembershipFactory, roles=["lead"], status=""),
-    "membership_roles_are_known": change(MembershipFactory, roles=["owner"], number=None, status=""),
+    "membership_roles_are_known": change(MembershipFactory, roles=["lead,admin"], number=None, status=""),
     "membership_roles_each_once_and_in_order": change(leading, roles=["admin", "lead"]),
     "membership_annotator_and_participant_stand_alone": change(leading, roles=["lead", "participant"]),
     "membership_status_for_annotators_only": change(MembershipFactory, status=""),
