@@ -33,7 +33,7 @@ from judging.figures.selectors import (
 from judging.guidelines.selectors import policy_in_force
 from judging.quality.rules.agreement import FEWEST_PAIRS, Counts, kappas_of
 from judging.studies.rules import Coverage
-from judging.studies.selectors import coverage_found, moments_drawn_from, queries_planned
+from judging.studies.selectors import moments_drawn_from, queries_planned, study_coverage
 from judging.work.rules import Rules, near_words, rules_of
 
 STYLESHEETS = ("css/app.css", "css/charts.css")
@@ -379,7 +379,7 @@ def coverage_columns(scale: Rules) -> list[Column]:
 
 def study_figure(study: Pooling) -> DrawnFigure:
     """Return charts over all queries of the study, and a row for each query and band."""
-    coverage, scale = coverage_found(study), rules_of(study.project)
+    coverage, scale = study_coverage(study), rules_of(study.project)
     drawn_from = moments_drawn_from(study)
     rows: list[list[Value]] = []
     for query in queries_planned(study):

@@ -61,8 +61,8 @@ def alerts_of(project: Project) -> dict[int | None, list[QualityAlert]]:
 
 UNSEEN = """
 FROM judging_pair pair
-JOIN judging_batch held_by ON held_by.id = pair.batch_id AND NOT held_by.is_pilot
-JOIN annotation_query query ON query.id = held_by.query_id
+JOIN judging_batch own_batch ON own_batch.id = pair.batch_id AND NOT own_batch.is_pilot
+JOIN annotation_query query ON query.id = own_batch.query_id
 JOIN annotation_candidate candidate ON candidate.id = pair.candidate_id
 JOIN annotation_moment moment ON moment.id = candidate.moment_id AND moment.preview_state = 'ready'
 WHERE pair.batch_id = {batch} AND pair.state IN ('settled', 'dropped') AND pair.source_id IS NULL
@@ -71,16 +71,16 @@ WHERE pair.batch_id = {batch} AND pair.state IN ('settled', 'dropped') AND pair.
     AND NOT EXISTS (SELECT 1 FROM judging_assignment asked
         WHERE asked.batch_id = pair.batch_id AND asked.annotator_id = %(annotator)s AND pair.id = ANY (asked.pair_ids))
     AND NOT EXISTS (SELECT 1 FROM judging_knownpair known JOIN annotation_query of ON of.id = known.query_id
-        WHERE known.moment_id = candidate.moment_id AND of.text = query.text AND known.project_id = held_by.project_id
+        WHERE known.moment_id = candidate.moment_id AND of.text = query.text AND known.project_id = own_batch.project_id
         AND (known.tutorial_position IS NOT NULL OR known.is_retired OR EXISTS (
             SELECT 1 FROM judging_examattempt attempt
             WHERE attempt.annotator_id = %(annotator)s AND known.id = ANY (attempt.known_ids))))
     AND NOT EXISTS (SELECT 1 FROM judging_guidelineexample example
         JOIN judging_guideline guideline ON guideline.id = example.guideline_id
-        WHERE guideline.project_id = held_by.project_id AND example.moment_id = candidate.moment_id
+        WHERE guideline.project_id = own_batch.project_id AND example.moment_id = candidate.moment_id
         AND example.query_text = query.text)"""
 IS_KNOWN = """ AND pair.state = 'settled'
-    AND (SELECT count(*) = held_by.judges AND min(given.grade) = max(given.grade) FROM judging_judgment given
+    AND (SELECT count(*) = own_batch.judges AND min(given.grade) = max(given.grade) FROM judging_judgment given
         WHERE given.pair_id = pair.id)"""
 IN_BATCH = f"SELECT pair.id {UNSEEN.format(batch='%(batch)s')}"
 

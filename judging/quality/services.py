@@ -34,11 +34,11 @@ WITH renewed AS (UPDATE judging_assignment SET expires_at = %(until)s
 INSERT INTO judging_goldgrade (uuid, pair_id, assignment_id, annotator_id, grade, truth, revision, history, position,
     comment, active_ms, source, guideline_id, policy_id, created_at)
 SELECT %(key)s, pair.id, renewed.id, %(annotator)s, %(grade)s,
-    CASE WHEN (SELECT count(*) = held_by.judges AND min(given.grade) = max(given.grade) FROM judging_judgment given
+    CASE WHEN (SELECT count(*) = batch.judges AND min(given.grade) = max(given.grade) FROM judging_judgment given
         WHERE given.pair_id = pair.id) THEN pair.relevance END, 0,
     jsonb_build_array(jsonb_build_array(%(key)s::text, %(grade)s::int, %(now)s::timestamptz)), %(position)s,
     %(comment)s, %(active_ms)s, %(source)s, %(guideline)s, %(policy)s, %(now)s
-FROM renewed JOIN judging_pair pair ON pair.id = %(pair)s JOIN judging_batch held_by ON held_by.id = pair.batch_id
+FROM renewed JOIN judging_pair pair ON pair.id = %(pair)s JOIN judging_batch batch ON batch.id = pair.batch_id
 ON CONFLICT DO NOTHING RETURNING id"""
 
 

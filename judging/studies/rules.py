@@ -35,7 +35,7 @@ class Band(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Found:
+class BandCounts:
     """The moments of a band, of one query or of all."""
 
     band: Band
@@ -86,8 +86,8 @@ class Beyond:
 class Coverage:
     """A study so far: by band over all queries and by query, and what lies beyond each rank."""
 
-    total: list[Found]
-    by_query: dict[int, list[Found]]
+    total: list[BandCounts]
+    by_query: dict[int, list[BandCounts]]
     beyond: list[Beyond]
 
 
@@ -130,8 +130,8 @@ def coverage_of(
     for row in judged:
         rows.setdefault(row.query, []).append(row)
     bands = bands_of(top, batch_size)
-    by_query = {query: [_found(band, moments, n_grades) for band in bands] for query, moments in rows.items()}
-    total = [_found(band, [row for moments in rows.values() for row in moments], n_grades) for band in bands]
+    by_query = {query: [_counts_of(band, moments, n_grades) for band in bands] for query, moments in rows.items()}
+    total = [_counts_of(band, [row for moments in rows.values() for row in moments], n_grades) for band in bands]
     others = total[-1]
     rest = None if others.open else estimated(others.relevant, others.settled, of=sum(drawn_from.values()))
     beyond = [_beyond(band.last, total, rest) for band in bands if band.last is not None]
@@ -157,15 +157,15 @@ def wilson(hits: int, n: int) -> tuple[float, float]:
     return max(0.0, middle - half) if hits else 0.0, min(1.0, middle + half) if hits < n else 1.0
 
 
-def _found(band: Band, rows: Sequence[Judged], n_grades: int) -> Found:
+def _counts_of(band: Band, rows: Sequence[Judged], n_grades: int) -> BandCounts:
     inside = [row for row in rows if band.holds(row.rank)]
     settled = [row.relevance for row in inside if row.relevance is not None]
     waiting = sum(row.is_open for row in inside)
     counts = tuple(settled.count(level) for level in range(n_grades))
-    return Found(band, counts, waiting, len(inside) - len(settled) - waiting)
+    return BandCounts(band, counts, waiting, len(inside) - len(settled) - waiting)
 
 
-def _beyond(rank: int, total: Sequence[Found], rest: Estimate | None) -> Beyond:
+def _beyond(rank: int, total: Sequence[BandCounts], rest: Estimate | None) -> Beyond:
     near = [row for row in total if row.band.last is not None and row.band.last <= rank]
     further = [row for row in total if row.band.first is not None and row.band.first > rank]
     inside, relevant = (sum(row.relevant for row in rows) for rows in (near, further))

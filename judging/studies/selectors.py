@@ -39,7 +39,7 @@ def queries_planned(pooling: Pooling) -> QuerySet[Query]:
     return Query.objects.filter(pool_answers__source__pooling=pooling).distinct().order_by("number")
 
 
-def coverage_found(pooling: Pooling) -> Coverage:
+def study_coverage(pooling: Pooling) -> Coverage:
     """The study as the rows say now."""
     judged = [Judged(*row) for row in sql_rows(JUDGED, {"pooling": pooling.pk, "random": RANDOM})]
     project, drawn_from = pooling.project, moments_drawn_from(pooling)

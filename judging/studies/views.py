@@ -20,12 +20,12 @@ from judging.figures.charts import study_figure
 from judging.figures.views import drawing_answer, file_answer
 from judging.studies.rules import grade_range, least_highly
 from judging.studies.selectors import (
-    coverage_found,
     coverage_studies,
     plan_shortfall,
     pool_report,
     pooled_progress,
     queries_planned,
+    study_coverage,
 )
 from judging.studies.services import coverage_request, pool_job, pool_open_request, queries_chosen, queries_to_study
 
@@ -158,7 +158,7 @@ def study(request: MemberRequest, study: Pooling) -> HttpResponse:
         context["finished"] = queries_to_study(study.project).count()
     elif study.state == Pooling.State.DONE:
         context |= {"sheet": study_figure(study), "progress": pooled_progress(study)}
-        context["coverage"] = coverage = coverage_found(study)
+        context["coverage"] = coverage = study_coverage(study)
         top_grade = study.project.top_grade
         context["relevant_grades"] = grade_range(1, top_grade)
         context["highly_grades"] = grade_range(least_highly(top_grade), top_grade)

@@ -13,7 +13,7 @@ from annotation.pools.rules import OTHERS, QUERIES, TOP
 from annotation.pools.services.poolings import Draw, coverage_create, coverage_plan, pooling_discard
 from judging.figures.charts import study_figure
 from judging.studies.rules import Coverage, grade_range, least_highly
-from judging.studies.selectors import coverage_found, coverage_studies, plan_shortfall, pool_report
+from judging.studies.selectors import coverage_studies, plan_shortfall, pool_report, study_coverage
 from judging.studies.services import pool_open, pool_open_request, queries_chosen, queries_to_study
 
 
@@ -74,7 +74,7 @@ class Command(MomentJudgeCommand):
             raise CommandError("No coverage study of this project is opened.")
         if options["csv"]:
             options["csv"].write_text(study_figure(study).csv(), encoding="utf-8")
-        coverage = coverage_found(study)
+        coverage = study_coverage(study)
         self._write(coverage, project.top_grade)
         bands = {one.band.name: {"settled": one.settled, "relevant": one.relevant} for one in coverage.total}
         beyond = {str(one.rank): one.estimate.value if one.estimate else None for one in coverage.beyond}

@@ -15,7 +15,7 @@ from judging.figures.selectors import Scope, relevance_counted
 from judging.models import Batch, Pair
 from judging.releases.selectors import finished_queries
 from judging.review.services import batch_review
-from judging.studies.selectors import coverage_found, moments_drawn_from, pool_report
+from judging.studies.selectors import moments_drawn_from, pool_report, study_coverage
 from judging.studies.services import STUDIES, coverage_prepare, coverage_request, queries_to_study
 from judging.work.rules import TVR_RANKING
 from tests.conftest import Messages
@@ -101,7 +101,7 @@ class TestOpen:
         again = collection.planned(top=4, others=3, seed=1)
         assert pool_report(again).union.to_judge == 0
         assert collection.open(again) == []
-        assert sum(band.moments for band in coverage_found(again).total) == 7
+        assert sum(band.moments for band in study_coverage(again).total) == 7
         counts = [
             relevance_counted(Scope(collection.project.pk, pooled=pooled), TVR_RANKING).n for pooled in (False, True)
         ]
@@ -127,14 +127,14 @@ class TestReport:
     def test_as_it_is_judged(self, collection: Covering) -> None:
         study = collection.planned(top=4, others=4)
         (batch,) = collection.open(study)
-        result = coverage_found(study)
+        result = study_coverage(study)
         near, others = result.total
         assert (near.settled, near.open, near.relevant) == (2, 2, 2)
         assert (others.settled, others.open) == (0, 4)
         best = set(returned(study, SIMILAR))
         grades = [2 if pair.candidate.moment_id in best else 0 for pair in pairs_of(batch)]
         judge_round(batch, grades, grades)
-        near, others = coverage_found(study).total
+        near, others = study_coverage(study).total
         assert (near.settled, near.open, near.relevant, near.highly) == (4, 0, 4, 2)
         assert (others.settled, others.relevant) == (4, 0)
 
