@@ -12,6 +12,7 @@ app_name = "api"
 urlpatterns = [
     path("projects/", projects_api.Projects.as_view(), name="projects"),
     path("projects/<uuid:project_uuid>/", projects_api.OneProject.as_view(), name="project"),
+    path("projects/<uuid:project_uuid>/rules/", projects_api.ProjectRules.as_view(), name="rules"),
     path("projects/<uuid:project_uuid>/jobs/", projects_api.Jobs.as_view(), name="jobs"),
     path("jobs/<uuid:job_uuid>/", projects_api.OneJob.as_view(), name="job"),
     path("projects/<uuid:project_uuid>/batches/open/", projects_api.OpenBatches.as_view(), name="batches-open"),

@@ -102,6 +102,14 @@ class Client(Requests):
         """Return how far a project is."""
         return self._row("GET", f"projects/{project}/")
 
+    def rules_change(self, project: str, **values: Any) -> Json:
+        """Change rules of judging until somebody has begun to judge.
+
+        Give what changes: ``top_grade``, ``judges``, ``max_spread``, ``max_rounds``, ``batch_size``,
+        ``has_second_batch``.
+        """
+        return self._row("PATCH", f"projects/{project}/rules/", values)
+
     def jobs(self, project: str) -> Iterator[Json]:
         """Yield the jobs of a project, newest first."""
         return self._pages(f"projects/{project}/jobs/")

@@ -29,6 +29,7 @@ from annotation.models import (
     VideoUpload,
 )
 from annotation.pools.rules import BATCH_SIZE
+from judging.guidelines.selectors import levels_of
 from judging.models import (
     Assignment,
     Batch,
@@ -143,7 +144,7 @@ class GuidelineFactory(Numbered):
 
     version = 1
     body = "## Judge by the picture alone."
-    levels = factory.LazyFunction(lambda: ["Unrelated", "Touches it", "Partly", "Good", "Perfect"])
+    levels = factory.LazyAttribute(lambda row: levels_of(row.project.top_grade))
 
 
 class ProjectFactory(Numbered):

@@ -104,6 +104,7 @@ def levels_of(top_grade: int) -> list[str]:
 TEXT, FIVE_GRADES = (
     Template((Path(__file__).parent / name).read_text(encoding="utf-8")) for name in ("guideline.md", "five_grades.md")
 )
+TABLES_WITH_EXAMPLES = {4: FIVE_GRADES}  # by the top grade; the tables of other scales name the levels alone
 SUBJECTS = {  # what clips show: how the text speaks of all of them, of one, and of this one
     "people": ("the people", "a person", "who"),
     "animals": ("the animals", "an animal", "that"),
@@ -141,12 +142,11 @@ MANY_GRADES = 3  # from this top grade on a wrong detail costs one of them
 
 
 def _grades_table(query: str, top_grade: int) -> str:
-    """Return the meaning of each grade as a table, best first; of five grades with an example of each."""
-    if top_grade != TVR_RANKING.top_grade:
-        rows = [f"| **{grade}** | {line} |" for grade, line in reversed(list(enumerate(levels_of(top_grade))))]
-        return "\n".join(["| Grade | Meaning |", "|---|---|", *rows])
+    """Return the meaning of each grade as a table, best first, with an example of each where the scale has them."""
+    rows = [f"| **{grade}** | {line} |" for grade, line in reversed(list(enumerate(levels_of(top_grade))))]
+    table = TABLES_WITH_EXAMPLES.get(top_grade, Template("\n".join(["| Grade | Meaning |", "|---|---|", *rows])))
     shows = dict(zip(("shows1", "shows2", "shows4"), OF_QUERY if query == QUERY else OF_ANY_QUERY, strict=True))
-    return FIVE_GRADES.substitute(shows, query=query).rstrip()
+    return table.substitute(shows, query=query).rstrip()
 
 
 BODY = guideline_text()

@@ -124,7 +124,8 @@ def _import(row: JudgmentImport, warnings: IO[str]) -> None:
     upload_finish(row, warnings, state=State.DONE, counts=checked.counts, project=project)
 
 
-def _mapped(row: JudgmentImport) -> Mapped:
+def mapped_of(row: JudgmentImport) -> Mapped:
+    """Return what the fields of the file mean."""
     rules = Rules(*row.mapping.get("rules", TVR_RANKING))  # files uploaded by an older version have none
     return Mapped(**{**row.mapping, "rules": rules})
 
@@ -133,7 +134,7 @@ def _read(row: JudgmentImport, warnings: IO[str]) -> Checked:
     with row.file.open("rb") as source, BytesProgress(row) as progress:
         return export_read(
             source=source,
-            mapped=_mapped(row),
+            mapped=mapped_of(row),
             budget=Budget(upload_limits(), on_bytes=progress.add),
             on_warning=warnings_writer(warnings),
         )

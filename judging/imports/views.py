@@ -76,9 +76,8 @@ def import_new(request: HttpRequest) -> HttpResponse:
 def import_page(request: HttpRequest, row: JudgmentImport) -> HttpResponse:
     """Show one file: how far it is, what was found in it, and the question whether to import it."""
     grades = [(f"Relevance {grade}", n) for grade, n in row.counts.get("relevance", {}).items()]
-    return render(
-        request, "judging/imports/import.html", {"row": row, "warnings": first_warnings(row), "grades": grades}
-    )
+    context = {"row": row, "warnings": first_warnings(row), "grades": grades, "rules": services.mapped_of(row).rules}
+    return render(request, "judging/imports/import.html", context)
 
 
 import_urls = upload_urls(

@@ -99,6 +99,32 @@ END $$;
 CREATE TRIGGER relevance_is_of_the_scale BEFORE INSERT OR UPDATE OF relevance ON judging_pair FOR EACH ROW
     WHEN (NEW.relevance IS NOT NULL) EXECUTE FUNCTION relevance_is_of_the_scale();
 
+CREATE FUNCTION guideline_has_a_level_for_each_grade() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM FROM accounts_project p
+    WHERE p.id = NEW.project_id AND jsonb_array_length(NEW.levels) = p.top_grade + 1 FOR SHARE;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'a guideline of project % has not one level for each grade', NEW.project_id
+            USING ERRCODE = 'integrity_constraint_violation';
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER guideline_has_a_level_for_each_grade BEFORE INSERT OR UPDATE OF project_id, levels ON judging_guideline
+    FOR EACH ROW EXECUTE FUNCTION guideline_has_a_level_for_each_grade();
+
+CREATE FUNCTION example_grade_is_of_the_scale() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF EXISTS (SELECT FROM judging_guideline guideline
+        WHERE guideline.id = NEW.guideline_id AND NEW.grade >= jsonb_array_length(guideline.levels))
+    THEN
+        RAISE EXCEPTION 'the example of grade % is beyond the scale of its guideline', NEW.grade
+            USING ERRCODE = 'integrity_constraint_violation';
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER example_grade_is_of_the_scale AFTER INSERT OR UPDATE ON judging_guidelineexample FOR EACH ROW
+    EXECUTE FUNCTION example_grade_is_of_the_scale();
+
 CREATE FUNCTION exam_grade_is_of_the_scale() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF EXISTS (SELECT FROM judging_knownpair known JOIN accounts_project p ON p.id = known.project_id

@@ -11,7 +11,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.access import STAFF, grant, grant_by, grant_staff, person_of
+from accounts.access import LEAD, STAFF, grant, grant_by, grant_staff, person_of
 from accounts.models import Membership, Project
 from annotation.corpora.selectors import corpora_within_reach, preview_counts
 from annotation.queries.selectors import split_counts
@@ -33,7 +33,7 @@ from core.models import Job
 from core.texts import LONGEST_NAME
 from judging.projects import services
 from judging.projects.checklist import checklist_of
-from judging.projects.forms import CollectionForm, ProjectForm, SimilarityForm
+from judging.projects.forms import CollectionForm, ProjectForm, RulesForm, SimilarityForm
 from judging.projects.services import collection_create, project_create
 from judging.work.rules import RULE_FIELDS
 
@@ -101,19 +101,27 @@ class ProjectStateOutput(serializers.ModelSerializer[Project]):
         fields = ["uuid", "name", "corpus", "similarity", "previews", "queries", "rules", "steps", "jobs"]
 
 
-class ProjectInput(serializers.Serializer[Any]):
-    """A name alone begins a corpus of its own; with a corpus the project is over that."""
+class RulesInput(serializers.Serializer[Any]):
+    """Rules that change; the rest stays."""
+
+    top_grade = CountField(required=False, help_text="Grades go from 0 to this one, 1 to 9.")
+    judges = CountField(required=False, help_text="Of a round, 2 or 3.")
+    max_spread = CountField(required=False, help_text="How far apart grades may be that agree.")
+    max_rounds = CountField(required=False, help_text="1 or 2.")
+    batch_size = CountField(required=False, help_text="Pairs of a batch, 5 to 50.")
+    has_second_batch = YesNoField(required=False, help_text="Whether a lead may open a second batch.")
+
+
+class ProjectInput(RulesInput):
+    """A name alone begins a corpus of its own; with a corpus the project is over that.
+
+    Rules that are left out are TVR-Ranking's.
+    """
 
     name = WordsField(max_length=LONGEST_NAME)
     corpus = KeyField(required=False, help_text="One of yours; left out, a new one of the same name without videos.")
     settings_of = KeyField(required=False, help_text="The project of yours whose policy and guideline it begins with.")
     with_queries = YesNoField(required=False, help_text="Take the queries of that project along.")
-    top_grade = CountField(required=False, help_text="Grades go from 0 to this one; 4 if left out.")
-    judges = CountField(required=False, help_text="Of a round, 2 or 3; 2 if left out.")
-    max_spread = CountField(required=False, help_text="How far apart grades may be that agree; 1 if left out.")
-    max_rounds = CountField(required=False, help_text="1 or 2; 2 if left out.")
-    batch_size = CountField(required=False, help_text="Pairs of a batch, 5 to 50; 20 if left out.")
-    has_second_batch = YesNoField(required=False, help_text="Whether a lead may open a second batch; true if left out.")
 
 
 class RankingInput(serializers.Serializer[Any]):
@@ -171,6 +179,21 @@ class OneProject(ApiView):
     def get(self, request: Request, project_uuid: UUID) -> Response:
         """One project: its corpus, its queries, the step to take now, and what workers are at."""
         return Response(state_given(grant_by(request, project_uuid, STAFF).project))
+
+
+class ProjectRules(ApiView):
+    @extend_schema(
+        operation_id="rules_change",
+        request=RulesInput,
+        responses={200: RulesOutput, **dict.fromkeys((403, 409, 422), Problem)},
+    )
+    def patch(self, request: Request, project_uuid: UUID) -> Response:
+        """Change the rules of judging until somebody has begun to judge. Batches already open are taken back."""
+        project = grant_by(request, project_uuid, LEAD).project
+        values = {name: getattr(project, name) for name in RULE_FIELDS} | body_of(request, RulesInput)
+        form = RulesForm(values, instance=Project.objects.get(pk=project.pk))
+        services.rules_change(project=project, actor=person_of(request), values=form_values(form))
+        return Response(RulesOutput(Project.objects.get(pk=project.pk)).data)
 
 
 RANKED = {202: JobOutput, **dict.fromkeys((403, 409, 422), Problem)}

@@ -153,6 +153,9 @@ class ProjectForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         source = cleaned["settings_of"] = self.projects.get(cleaned.get("settings_of", ""))
+        rules = cleaned.get("rules", {})
+        if source and any(getattr(source, name) != value for name, value in rules.items()):
+            self.add_error("rules", f"Settings of {source.name} are for its own rules; take both, or neither.")
         if cleaned.get("with_queries") and (source is None or source.dataset.corpus_id != self.corpus.pk):
             self.add_error("with_queries", "Queries come only from a project over the same corpus; choose one above.")
         return cleaned

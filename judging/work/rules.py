@@ -37,6 +37,13 @@ class Rules(NamedTuple):
         """How many grades a pair can have."""
         return self.judges * self.max_rounds
 
+    def describe(self) -> str:
+        """Describe the rules in a phrase, such as a page shows."""
+        judges = {2: "two", 3: "three"}[self.judges]
+        rounds = {1: "one round", 2: "two rounds"}[self.max_rounds]
+        near = near_words(self.max_spread)
+        return f"grades 0 to {self.top_grade}, {judges} judges a round, {rounds}, grades agree when {near}"
+
     def shade(self, grade: int) -> int:
         """Return which of the five colours, worst to best, shows the grade."""
         return round(grade * SHADES[-1] / self.top_grade)

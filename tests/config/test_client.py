@@ -60,6 +60,14 @@ VALUES: dict[str, Any] = {
     "val": 500,
     "version": 4,
 }
+RULES = {
+    "top_grade": 1,
+    "judges": 3,
+    "max_spread": 0,
+    "max_rounds": 2,
+    "batch_size": 10,
+    "has_second_batch": False,
+}
 # What methods take besides, by name.
 OPTIONS: dict[str, dict[str, Any]] = {
     "batches": {"state": "done"},
@@ -85,16 +93,12 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "corpus": UUID,
         "settings_of": UUID,
         "with_queries": True,
-        "top_grade": 1,
-        "judges": 3,
-        "max_spread": 0,
-        "max_rounds": 2,
-        "batch_size": 10,
-        "has_second_batch": False,
+        **RULES,
     },
     "queries_draw": {"again": True},
     "query_set_change": {"priority": "high", "paused": True, "pilot": False},
     "release_create": {"includes_pilot": True, "is_anonymised": False},
+    "rules_change": RULES,
     "run_upload": {"team": "A team", "release": 2},
     "search": {"training": UUID, "limit": 5, "every": True},
     "webhook_change": {"events": ["batch.done"], "is_active": False},

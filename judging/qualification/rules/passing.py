@@ -190,8 +190,8 @@ OUGHT_TO_FAIL = (Grader.RANDOM, Grader.CONSTANT, Grader.TWO_LEVEL, Grader.SHIFTE
 
 
 def expected_shares(n_grades: int) -> Sequence[float]:
-    """Return how often each level is expected where nothing is known: as published, and on another scale equally."""
-    return PUBLISHED if n_grades == len(PUBLISHED) else [1] * n_grades
+    """Return how often each level is expected where nothing is known: the published histogram, cut into equal parts."""
+    return [float(part) for part in np.repeat(PUBLISHED, n_grades).reshape(n_grades, -1).sum(axis=1) / n_grades]
 
 
 def truths_of(truths: Iterable[Decimal], n_grades: int) -> Truths:

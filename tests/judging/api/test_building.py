@@ -16,6 +16,7 @@ from judging.models import Batch, Invitation, Policy, Release
 from models_runner.models import FeatureSet, Run
 from tests.conftest import Messages
 from tests.factories import (
+    AssignmentFactory,
     BatchFactory,
     CaptionFactory,
     DescriptionFactory,
@@ -275,6 +276,23 @@ class TestCaptionsAndQueries:
         assert program.get("train-set", row).json()["state"] == "done"
         assert program.delete("train-set", row).status_code == 204
         assert program.get("train-set", row).status_code == 404
+
+
+class TestRules:
+    def test_what_is_named_changes_until_somebody_judges(self) -> None:
+        project = ProjectFactory()
+        program = Program(lead(project))
+        before = program.get("project", project).json()["rules"]
+        answer = program.patch("rules", project, judges=3, top_grade=1, max_spread=0)
+        assert answer.json() == before | {"judges": 3, "top_grade": 1, "max_spread": 0}
+        assert program.get("project", project).json()["rules"] == answer.json()
+        AssignmentFactory(batch=BatchFactory(query__project=Project.objects.get(pk=project.pk)))
+        assert refusal(program.patch("rules", project, judges=2)) == (409, "not_possible_now")
+
+    @pytest.mark.parametrize("body", [{"judges": 4}, {"max_spread": 4}, {"batch_size": "20"}, {"grades": 5}])
+    def test_rules_that_cannot_be(self, body: dict[str, Any]) -> None:
+        project = ProjectFactory()
+        assert refusal(Program(lead(project)).patch("rules", project, **body)) == INVALID
 
 
 class TestPolicy:

@@ -59,6 +59,7 @@ ENDPOINTS: list[Endpoint] = [  # method, name, what the URL names, for whom, wha
     ("get", "invitations", "project", LEAD, {}),
     ("get", "webhooks", "project", LEAD, {}),
     ("post", "webhooks", "project", LEAD, {"url": "https://example.org/new", "events": ["batch.done"]}),
+    ("patch", "rules", "described", LEAD, {"judges": 3}),
     ("post", "policy", "project", LEAD, {"version": 1, "lease_minutes": 25}),
     ("post", "invitations", "project", LEAD, {}),
     ("post", "releases", "project", LEAD, {}),

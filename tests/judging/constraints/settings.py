@@ -8,9 +8,20 @@ from judging.models import (
     ScreeningAttempt,
     ScreeningQuestion,
 )
-from tests.factories import NOW, MembershipFactory, MomentFactory, ProjectFactory, annotator
+from tests.factories import NOW, GuidelineFactory, MembershipFactory, MomentFactory, ProjectFactory, annotator
 from tests.judging.constraints.policies import example, first_guideline, policy
-from tests.judging.constraints.writes import More, Prepare, Refused, Write, again, change, deletion, maker, twice
+from tests.judging.constraints.writes import (
+    More,
+    Prepare,
+    Refused,
+    Write,
+    adding,
+    again,
+    change,
+    deletion,
+    maker,
+    twice,
+)
 from tests.judging.settings import screening_attempt, screening_question
 
 
@@ -51,6 +62,11 @@ def confirmed_example() -> GuidelineExample:
 def example_of_a_confirmed_version() -> Write:
     first_confirmation = confirmation()
     return lambda: example(guideline=first_confirmation.guideline)
+
+
+def guideline_of_four_levels() -> Write:
+    project = ProjectFactory()
+    return lambda: GuidelineFactory(project=project, version=2, levels=list("abcd"))
 
 
 def draft() -> object:
@@ -107,6 +123,8 @@ MORE: More = {
         "examples of a confirmed guideline stay": deletion(confirmed_example),
         "a confirmed guideline gets no example": example_of_a_confirmed_version,
     },
+    "has not one level for each grade": {"a guideline has a level for each grade": guideline_of_four_levels},
+    "example of grade .* is beyond the scale": {"an example is of the scale": adding(example, grade=5)},
     "stays what it was": {
         "answers at the screening test are final": change(answered_attempt, score=0),
         "what was asked at the screening test stays": change(attempt, questions=[]),
@@ -115,4 +133,5 @@ MORE: More = {
 TRIGGERS = {
     *("screening_attempt_is_kept", "screening_attempt_stays", "guideline_confirmation_is_kept"),
     *("guideline_example_is_kept", "guideline_is_kept"),
+    *("guideline_has_a_level_for_each_grade", "example_grade_is_of_the_scale"),
 }

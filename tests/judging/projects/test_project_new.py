@@ -136,7 +136,7 @@ class TestAsACopy:
         form = {"name": "copy", "settings_of": str(source.uuid)}
         client, address = logged_in(lead(source)), url(source.dataset.corpus)
         answer = client.post(address, form | {"rules": "tvr-ranking"})
-        assert answer.status_code == 409 and "are for its own rules" in answer.content.decode()
+        assert answer.status_code == 422 and "are for its own rules" in answer.context["form"].errors["rules"][0]
         client.post(address, form | {"rules": ""})
         assert rules_of(Project.objects.get(name="copy")) == rules_of(source)
 
