@@ -33,8 +33,10 @@ def policy_in_force(project_id: int) -> Policy:
 
 def pass_rule_of(policy: Policy) -> PassRule:
     """Return this version's rule for passing an exam."""
-    values = {name: getattr(policy, f"exam_{name}") for name in ("kappa", "kappa_low", "bias", "levels")}
-    return PassRule(weights=Weights(policy.exam_weights), top_grade=policy.project.top_grade, **values)
+    values = {name: getattr(policy, f"exam_{name}") for name in ("kappa", "kappa_low", "bias")}
+    top_grade = policy.project.top_grade
+    levels = min(policy.exam_levels, top_grade + 1)
+    return PassRule(weights=Weights(policy.exam_weights), levels=levels, top_grade=top_grade, **values)
 
 
 def guideline_in_force(project_id: int) -> Guideline:

@@ -210,29 +210,29 @@ class Part:
 class Forecast:
     """Results of the assumptions. Nothing is rounded before it is shown."""
 
-    given: Assumptions
+    assumptions: Assumptions
 
     @property
     def batches(self) -> float:
-        return self.given.queries * (1 + self.given.second)
+        return self.assumptions.queries * (1 + self.assumptions.second)
 
     @property
     def pairs(self) -> float:
-        return self.batches * self.given.pairs
+        return self.batches * self.assumptions.pairs
 
     @property
     def judging(self) -> Part:
         """A round of each pair, and one more of those that are escalated."""
-        return self._part(self.pairs * self.given.judges * (1 + self.given.escalated))
+        return self._part(self.pairs * self.assumptions.judges * (1 + self.assumptions.escalated))
 
     @property
     def gold(self) -> Part:
         """So many that they are the given share of all pairs shown."""
-        return self._part(self.judging.judgments * self.given.gold / (1 - self.given.gold))
+        return self._part(self.judging.judgments * self.assumptions.gold / (1 - self.assumptions.gold))
 
     @property
     def exam(self) -> Part:
-        return self._part(self.given.annotators * self.given.exam_pairs)
+        return self._part(self.assumptions.annotators * self.assumptions.exam_pairs)
 
     @property
     def total(self) -> Part:
@@ -240,16 +240,16 @@ class Forecast:
 
     @property
     def cost(self) -> Decimal:
-        return amount_of(self.total.ms, self.given.rate)
+        return amount_of(self.total.ms, self.assumptions.rate)
 
     @property
     def each(self) -> Part:
         """One annotator's share of all."""
-        return self._part(self.total.judgments / self.given.annotators)
+        return self._part(self.total.judgments / self.assumptions.annotators)
 
     @property
     def cost_each(self) -> Decimal:
-        return amount_of(self.each.ms, self.given.rate)
+        return amount_of(self.each.ms, self.assumptions.rate)
 
     def _part(self, judgments: float) -> Part:
-        return Part(judgments, self.given.seconds)
+        return Part(judgments, self.assumptions.seconds)

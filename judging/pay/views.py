@@ -198,13 +198,15 @@ STARTS = ("here", "paper")  # what a form can have been filled with
 
 @project_page(LEAD)
 def forecast(request: MemberRequest, project: Project) -> HttpResponse:
-    """From what the address says; else from the project's own numbers where they are asked for, or TVR-Ranking's."""
+    """From what the address says; else from its own numbers where requested, or TVR-Ranking's by its rules."""
     policy = policy_in_force(project.pk)
     here = forecast_measured(project, policy)
     money: dict[str, Any] = {"rate": policy.pay_rate, "currency": policy.pay_currency}
     measured: dict[str, Any] = {name: value for name, value in here.items() if value is not None}
     came_from = request.GET.get("from", "")
-    start = replace(expected_of(project), **measured, **money) if came_from == "here" else TVR_RANKING
+    start = expected_of(project)
+    if came_from == "here":
+        start = replace(start, **measured, **money)
     if "queries" in request.GET:
         form = ForecastForm(request.GET, start=start if came_from in STARTS else None)
     else:

@@ -90,6 +90,7 @@ def _board(request: MemberRequest, project: Project, filters: LeaderboardFilters
     table = leaderboard_tested(filters, request.membership)
     own = project.runs.filter(owner=request.user).select_related("release")[:10]
     settings, splits = leaderboard_of(project), splits_of(filters.release)
+    releases = list(ready_releases(project))
     concerns = project.runs.filter(split=filters.split).exclude(concerns=[]).exclude(state=Run.State.WITHDRAWN)
     return {
         "filters": filters,
@@ -102,7 +103,8 @@ def _board(request: MemberRequest, project: Project, filters: LeaderboardFilters
             for name, label in GROUPS.items()
             if not (filters.is_blind and name == RECALL)
         ],
-        "releases": project.releases.filter(state=Release.State.READY),
+        "releases": releases,
+        "lacks_similarity_run": sees_all(request.membership) and not _has_similarity_run(releases[0]),
         "splits": splits,
         "open_splits": [split for split in splits if not settings.hides(split)],
         "conventions": [each.value for each in Convention],
@@ -137,13 +139,17 @@ def export(request: MemberRequest, project: Project, form: str) -> HttpResponse:
     return HttpResponse(write(filters, table), content_type=f"{kind}; charset=utf-8", headers=headers)
 
 
+def _has_similarity_run(release: Release) -> bool:
+    return release.runs.filter(source=Run.Source.SIMILARITY, state=Run.State.SCORED).exists()
+
+
 @project_action(STAFF, back="models_runner:runs")
 def similarity_run_create(request: MemberRequest, project: Project) -> HttpResponse:
     """Make the similarity run of the newest release."""
     release = project.releases.filter(state=Release.State.READY).first()
     if release is None:
         messages.error(request, "Make a release first: a run is scored on one.")
-    elif project.runs.filter(release=release, source=Run.Source.SIMILARITY, state=Run.State.SCORED).exists():
+    elif _has_similarity_run(release):
         messages.success(request, f"The similarity run on release {release.version} is there already.")
     else:
         similarity_runs_request(release=release, actor=request.user)

@@ -15,12 +15,12 @@ from accounts.models import Membership, Project, User
 from core.models import AuditEvent
 from judging.models import HoursCorrection, PayRate
 from judging.pay.services import hours_correct, pay_rate_set
-from tests.factories import BatchFactory, MembershipFactory, QueryFactory, annotator, lead
+from tests.factories import BatchFactory, MembershipFactory, ProjectFactory, QueryFactory, annotator, lead
 from tests.judging.money import judged, local, policy_from, project_in
 
 pytestmark = pytest.mark.django_db
 MARCH = {"month": "2026-03"}
-TVR_RANKING = '96,483 pairs in 4,825 batches</th><td class="number">227,808</td><td class="number">1202.32</td>'
+TVR_RANKING = '96,483 pairs in 4,825 batches</th><td class="number">227,808</td><td class="number">1,202.32</td>'
 
 
 @pytest.fixture
@@ -224,14 +224,14 @@ class TestForecast:
         """Shares are shown to a tenth of a per cent and computed with in full, whatever button leads here."""
         page = words(leading.get(url("forecast", project)))
         assert TVR_RANKING in page
-        assert "<dt>Hours</dt><dd>1214.46</dd>" in page
-        assert "17002.42 SGD" in page
+        assert "<dt>Hours</dt><dd>1,214.46</dd>" in page
+        assert "17,002.42 SGD" in page
         fields = dict(re.findall(r'name="(\w+)" value="([^"]+)"', page))
         values = [fields[name] for name in ("queries", "pairs", "second", "escalated")]
         assert values == ["3281", "20", "47.1", "18.1"]
         assert TVR_RANKING in words(leading.get(url("forecast", project), fields))
         without_exam = words(leading.get(url("forecast", project), {**fields, "exam_pairs": 0}))
-        assert "<dt>Judgments</dt><dd>227,808</dd></div> <div><dt>Hours</dt><dd>1202.32</dd>" in without_exam
+        assert "<dt>Judgments</dt><dd>227,808</dd></div> <div><dt>Hours</dt><dd>1,202.32</dd>" in without_exam
         other = words(leading.get(url("forecast", project), {**fields, "second": "47.2"}))
         assert TVR_RANKING not in other
 
@@ -252,6 +252,13 @@ class TestForecast:
     def test_the_rules_lead_to_the_projects_own_numbers(self, leading: Client, project: Project) -> None:
         page = words(leading.get(url("rules", project)))
         assert f'href="{url("forecast", project)}?from=here"' in page
+
+    def test_it_begins_by_the_rules_of_the_project(self, client: Client) -> None:
+        """By yes or no three people judge 10 pairs, and more of these are graded once more than the paper's 18.1 %."""
+        project = ProjectFactory(top_grade=1, judges=3, max_spread=0, batch_size=10, has_second_batch=False)
+        client.force_login(lead(project))
+        fields = dict(re.findall(r'name="(\w+)" value="([^"]+)"', words(client.get(url("forecast", project)))))
+        assert [fields[name] for name in ("pairs", "judges", "second", "escalated")] == ["10", "3", "0", "39.4"]
 
     def test_numbers_that_do_not_do(self, leading: Client, project: Project) -> None:
         values = {"queries": 10, "pairs": 4, "second": 20, "escalated": 25, "seconds": 20, "gold": 25, "annotators": 2}

@@ -4,11 +4,13 @@ import json
 from pathlib import Path
 
 import pytest
+from django.urls import reverse
 
 from annotation.models import Candidate
 from judging.models import Release
 from judging.releases.services import release_build, release_create
 from models_runner.leaderboard.services.releases import similarity_runs_make, similarity_runs_request
+from models_runner.leaderboard.services.scorings import truths_make
 from models_runner.models import Run, Score
 from moment_retrieval import formats
 from moment_retrieval.errors import InvalidRecord
@@ -18,6 +20,7 @@ from moment_retrieval.metrics.report import evaluate
 from tests.conftest import Messages
 from tests.factories import ProjectFactory
 from tests.judging.scenario import HandMade
+from tests.judging.views.acts import logged_in
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 
@@ -68,8 +71,12 @@ def test_failure_is_saved_and_a_repeat_may_succeed(release: Release, monkeypatch
 
 
 def test_a_request_ranks_frozen_candidates(release: Release, scenario: HandMade, messages: Messages) -> None:
+    page = reverse("models_runner:runs", args=[release.project.uuid])
+    truths_make(release)
+    assert "Make the similarity run" in logged_in(scenario.lead).get(page).text
     with messages():
         similarity_runs_request(release=release, actor=scenario.lead)
+    assert "Make the similarity run" not in logged_in(scenario.lead).get(page).text
     assert Run.objects.filter(state="scored").count() == 2
     event = scenario.project.audit_events.get(action="run.request")
     assert (event.actor, event.subject, event.data) == (scenario.lead, release.uuid, {"system": "similarity"})
