@@ -7,7 +7,7 @@ from core.charts.canvas import Axis, Canvas
 
 WIDTH, ROW, HEAD, FOOT = 720.0, 24.0, 30.0, 30.0
 LONGEST = 34  # letters of a run's name
-LETTER = 9.4  # on phones letters are wider
+LETTER = 10.0  # on phones letters are wider
 SIDE = 320.0  # of a scatter, without its axes
 BARS = 600  # differences drawn at most
 T = TypeVar("T")
