@@ -40,6 +40,7 @@ def log_in(browser: Browser, name: str, *, size: dict[str, int] = DESKTOP) -> Pa
     page.fill("[name=username]", name)
     page.fill("[name=password]", f"{name}-demo")
     page.click("main button")
+    page.click("main >> text=Demo: six shows")
     return page
 
 
