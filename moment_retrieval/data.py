@@ -231,7 +231,11 @@ def make_samples(rows: TrainRows, queries: FeatureRows, clips: Clips, boundary: 
     video_numbers = {name: number for number, name in enumerate(clips.names)}
     video = np.array([video_numbers.get(name, -1) for name in rows.video_names], np.int64)[rows.video]
     lengths = np.append(clips.seen.lengths.numpy(), 0)[video]  # no clips of a video that is not there
-    start, end = boundary_arrays(rows.start_s, rows.end_s, lengths, boundary)
+    limits = lengths
+    if boundary is Boundary.AFTER:  # the data set released for XML and ReLoCLNet counts the rows of the subtitles
+        subtitle_lengths = np.append(clips.heard.lengths.numpy(), 0)[video]
+        limits = np.where(subtitle_lengths > 0, np.minimum(lengths, subtitle_lengths), lengths)
+    start, end = boundary_arrays(rows.start_s, rows.end_s, limits, boundary)
     reasons = {
         "no features of the video": lengths == 0,
         "no features of the query": queries.lengths.numpy()[rows.query] == 0,

@@ -66,7 +66,8 @@ def add_metric_arguments(parser: argparse.ArgumentParser) -> None:
         "--convention",
         choices=[convention.value for convention in Convention],
         default=Convention.PAPER.value,
-        help="of ndcg-iou; " + "; ".join(f"{convention.value}: {meaning}" for convention, meaning in MEANING.items()),
+        help="of ndcg-iou, and of recall the order of equal scores after --nms; "
+        + "; ".join(f"{convention.value}: {meaning}" for convention, meaning in MEANING.items()),
     )
     parser.add_argument(
         "--gain",
@@ -171,10 +172,10 @@ def format_named(name: str | None) -> FileFormat | None:
 
 def computed(options: argparse.Namespace, run: RunTable, judged: JudgedTable) -> Scores:
     """Score a run by the requested metric; its own cutoffs and thresholds where none are given."""
-    gain, ks, mus = Gain(options.gain), options.k, options.mu
+    gain, convention, ks, mus = Gain(options.gain), Convention(options.convention), options.k, options.mu
     if options.metric == RECALL:
-        task = recall.Task(options.task)
-        return recall.recall(run, judged, task=task, ks=ks or recall.KS, mus=mus or recall.MUS, nms=options.nms)
+        task, ks, mus = recall.Task(options.task), ks or recall.KS, mus or recall.MUS
+        return recall.recall(run, judged, task=task, ks=ks, mus=mus, nms=options.nms, convention=convention)
     if options.metric == RANK:
         ns, ms, nms = ks or pool_rank.NS, mus or pool_rank.MS, options.nms or pool_rank.NMS
         return pool_rank.rank_in_pool(run, judged, ns=ns, ms=ms, nms=nms)
@@ -183,5 +184,4 @@ def computed(options: argparse.Namespace, run: RunTable, judged: JudgedTable) ->
     if options.metric == PLAIN:
         names = [name.strip() for name in options.measures.split(",")]
         return plain(run, judged, measures=names, gain=gain, by_video=options.by_video)
-    convention = Convention(options.convention)
     return evaluate(run, judged, ks=ks or report.KS, mus=mus or report.MUS, convention=convention, gain=gain)

@@ -6,12 +6,12 @@ shares, not per cent.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from moment_retrieval.formats.qvhighlights import HighlightRun, HighlightTruth
-from moment_retrieval.metrics.iou import ious
+from moment_retrieval.metrics.iou import hull_ious, ious
 from moment_retrieval.metrics.matching import NOTHING, lengths, matches, padded
 from moment_retrieval.metrics.scores import Scores, check_queries, missing_queries, numbers_of
 from moment_retrieval.tables import Flags, Floats, Ints, JudgedTable, RunTable, recoded
@@ -66,15 +66,17 @@ def of_windows(run: RunTable, truth: JudgedTable) -> dict[str, Floats]:
     return {name: np.where(count > 0, column, np.nan) for name, column in columns.items()}
 
 
-def average_precisions(run: RunTable, truth: JudgedTable, count: Ints) -> Floats:
+def average_precisions(run: RunTable, truth: JudgedTable, count: Ints, mus: Sequence[float] = MUS) -> Floats:
     """[thresholds, queries] interpolated average precision of the first windows, by score.
 
-    A window is right if it claims one that is judged, as for NDCG; precision at a rank is the best from there on.
+    A window is right if it claims one that is judged, as for NDCG, but of equal overlaps the last; precision at a rank
+    is the best from there on.
     """
     ranked = by_score(run)
+    truth = truth.taken(np.lexsort((-np.arange(len(truth.query)), truth.query)))  # of equals the first is claimed
     queries = np.stack([numbers_of(truth.query_ids, ranked), np.arange(len(truth))], axis=1)
-    precision = np.zeros((len(MUS), len(truth)))
-    for match in matches(ranked, truth, queries, MUS, tolerance=0.0, depth=MAX_WINDOWS):
+    precision = np.zeros((len(mus), len(truth)))
+    for match in matches(ranked, truth, queries, mus, tolerance=0.0, depth=MAX_WINDOWS):
         right = match.claimed != NOTHING  # [thresholds, queries, ranks]
         share = np.cumsum(right, axis=2) / np.arange(1, right.shape[2] + 1)
         best = np.maximum.accumulate(share[:, :, ::-1], axis=2)[:, :, ::-1]
@@ -89,16 +91,20 @@ def by_score(run: RunTable) -> RunTable:
 
 
 def best_of_first(run: RunTable, truth: JudgedTable) -> Floats:
-    """[queries] the largest IoU of the first window with one that is judged; 0 where there is none."""
+    """[queries] intersection over hull of the first window with the judged one it overlaps most; 0 where there is none.
+
+    The published evaluation chooses by IoU and reports by hull; equal but for the rounding.
+    """
     numbers = numbers_of(truth.query_ids, run)
     answered = np.flatnonzero(lengths(run, numbers) > 0)
     rows = padded(truth.offsets, answered, np.diff(truth.offsets)[answered])
     best = np.zeros(len(truth))
     if rows.size:
         first, spans, judged = run.offsets[numbers[answered]][:, None], run.spans, truth.spans
-        iou = ious(spans.start_s[first], spans.end_s[first], judged.start_s[rows], judged.end_s[rows])
-        same = recoded(spans, judged.names)[first] == judged.video[rows]
-        best[answered] = np.where((rows >= 0) & same, iou, 0.0).max(axis=1)
+        times = spans.start_s[first], spans.end_s[first], judged.start_s[rows], judged.end_s[rows]
+        same = (rows >= 0) & (recoded(spans, judged.names)[first] == judged.video[rows])
+        nearest = np.where(same, ious(*times), 0.0).argmax(axis=1)[:, None]
+        best[answered] = np.take_along_axis(np.where(same, hull_ious(*times), 0.0), nearest, axis=1)[:, 0]
     return best
 
 

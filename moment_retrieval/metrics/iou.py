@@ -59,7 +59,13 @@ MAX_CELLS = 4_000_000  # pairs of moments looked at together
 
 
 def suppressed(
-    run: RunTable, threshold: float, *, before: int | None = None, after: int | None = None, one_video: bool = False
+    run: RunTable,
+    threshold: float,
+    *,
+    before: int | None = None,
+    after: int | None = None,
+    one_video: bool = False,
+    ties_by_video: bool = False,
 ) -> RunTable:
     """The run after suppression within each video, sorted by score.
 
@@ -69,11 +75,18 @@ def suppressed(
         before: how many moments of each query enter.
         after: how many of each query are kept.
         one_video: take all moments of a query for those of its first one's video, as TVR does for SVMR.
+        ties_by_video: of equal scores, those of the video that stands first in the run come first, as TVR does; else
+            equals stay as they stand.
     """
     if one_video:
         run = in_first_video(run)
     entering = np.flatnonzero(run.order < (len(run.order) if before is None else before))
-    order = entering[np.lexsort((-run.weights[entering], run.query[entering]))]  # stable: equals as they stand
+    keys = [-run.weights[entering], run.query[entering]]  # the last counts most; stable: equals as they stand
+    if ties_by_video:
+        group = run.query[entering] * len(run.spans.names) + run.spans.video[entering]
+        _, first, of_group = np.unique(group, return_index=True, return_inverse=True)
+        keys.insert(0, first[of_group])
+    order = entering[np.lexsort(keys)]
     result = run.taken(order[suppression_mask(run, order, threshold)])
     return result if after is None else result.taken(result.order < after)
 

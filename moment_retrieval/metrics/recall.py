@@ -15,7 +15,7 @@ import numpy as np
 from moment_retrieval.errors import InvalidCutoff
 from moment_retrieval.metrics.iou import hull_ious, suppressed
 from moment_retrieval.metrics.matching import NO_VIDEO, PADDING, at_rows, blocks, lengths, padded
-from moment_retrieval.metrics.ndcg_iou import Measure, check_measures
+from moment_retrieval.metrics.ndcg_iou import Convention, Measure, check_measures
 from moment_retrieval.metrics.scores import Scores, check_queries, missing_queries, numbers_of
 from moment_retrieval.tables import Flags, Floats, Ints, JudgedTable, RunTable, recoded
 
@@ -112,6 +112,7 @@ def recall(
     ks: Sequence[int] = KS,
     mus: Sequence[float] = MUS,
     nms: float | None = None,
+    convention: Convention = Convention.PAPER,
     agreeing: int = 1,
 ) -> Scores:
     """R@K of a run: 1 where a query's moment (VR: video) is among the first K, else 0, as for unanswered queries.
@@ -120,6 +121,8 @@ def recall(
         run: predictions of the task, best first.
         judged: what is right: moments of relevance above 0.
         nms: suppress moments of which the overlap with a better one is larger (VCMR and SVMR); BEFORE_NMS enter it.
+        convention: after a suppression moments of equal score stay as they stand (PAPER, which does not say), or stand
+            by the first appearance of their videos (RELEASED).
         agreeing: how many judged moments a prediction must overlap (DiDeMo: 2 of 4 or more).
 
     Raises:
@@ -128,7 +131,8 @@ def recall(
     check_cutoffs(ks, mus)
     check_queries(run, judged)
     if nms is not None and task is not Task.VR:
-        run = suppressed(run, nms, before=BEFORE_NMS, after=DEPTH, one_video=task is Task.SVMR)
+        by_video = convention is Convention.RELEASED
+        run = suppressed(run, nms, before=BEFORE_NMS, after=DEPTH, one_video=task is Task.SVMR, ties_by_video=by_video)
     thresholds: tuple[float | None, ...] = (None,) if task is Task.VR else tuple(mus)
     first = first_hits(
         run,
@@ -145,7 +149,7 @@ def recall(
         values=np.stack([first[thresholds.index(mu)] <= k for k, mu in measures], axis=1).astype(np.float64),
         missing=missing_queries(run, judged),
         kinds=judged.kinds,
-        facts={"task": task.value, "nms": shown(nms)},
+        facts={"task": task.value, "nms": shown(nms), "convention": convention.value},
     )
 
 

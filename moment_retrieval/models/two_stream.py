@@ -129,7 +129,10 @@ class TwoStream(nn.Module):
         lengths, device = (video.lengths, subtitle.lengths), video.rows.device
         is_compact = self.config.padding is Padding.COMPACT
         around = 0 if is_compact else self.config.kernel_size // 2  # clips that the convolution sees after the last
-        narrow = _layouts(lengths, (torch.maximum(*lengths) + around).clamp(max=self.config.clips), device)
+        row_counts = (torch.maximum(*lengths) + around).clamp(max=self.config.clips)
+        if not is_compact:  # attention over a stream without clips is the mean over all the padding
+            row_counts = torch.where(torch.minimum(*lengths) == 0, self.config.clips, row_counts)
+        narrow = _layouts(lengths, row_counts, device)
         wide = narrow if is_compact else _layouts(lengths, torch.full_like(lengths[0], self.config.clips), device)
         visual_rows = self.video.first(video.rows, wide[0], self.clip_position)
         subtitle_rows = self.subtitle.first(subtitle.rows, wide[1], self.clip_position)

@@ -51,6 +51,24 @@ def test_the_plain_re_statement_is_equal(baseline: str) -> None:
     assert loss_of(baseline, batch) == pytest.approx(plain.item(), abs=1e-6)
 
 
+@pytest.mark.parametrize("name", ["xml", "reloclnet"])
+def test_attention_to_subtitles_that_are_empty_is_the_mean_of_all_padding(name: str) -> None:
+    """The plain re-statement pads every stream to all clips; over a narrower rectangle logits were others."""
+    batch = batch_of(clips=(3, 9))
+    lengths = batch.subtitle.lengths.clone()
+    lengths[0] = 0
+    rows = batch.subtitle.rows[int(batch.subtitle.lengths[0]) :]
+    batch = replace(batch, subtitle=Sequences(rows, lengths))
+    model = model_of(name).eval()
+    whole = padded.PaddedBatch.of(batch, clips=20)
+    parts, levels = padded.ask(model, whole.queries), padded.levels(model, whole)
+    span = (levels[0][model.span_level], levels[1][model.span_level])
+    start, _ = padded.boundaries(model, parts, span, whole.video[1])
+    result = model(batch).start
+    real = torch.arange(result.shape[1]) < batch.video.lengths[:, None]
+    torch.testing.assert_close(result[real], start[:, : result.shape[1]][real])
+
+
 @pytest.mark.parametrize(
     ("name", "baselines"),
     [

@@ -33,6 +33,22 @@ def test_average_precision_of_windows_and_clips_by_hand() -> None:
     np.testing.assert_allclose(clip_precisions(scores, worth), correct)
 
 
+def test_overlap_of_the_first_window_is_over_the_hull() -> None:
+    """In floating point 89.3 / 94 is 0.95, and 89.3 / (89.3 + 94 - 89.3) is a little less."""
+    judged = JudgedTable.from_moments({"1": [JudgedMoment("v", 0, 94, 1)]})
+    mean = highlights(RunTable.from_moments({"1": [ScoredMoment("v", 2, 91.3, 1.0)]}), judged).mean
+    assert mean["MR-full-R1@0.95"] == 1.0
+
+
+def test_of_equal_overlaps_the_last_window_is_claimed() -> None:
+    """(0, 20) overlaps both windows by half; it claims (10, 20) and leaves (0, 10) to the next."""
+    judged = JudgedTable.from_moments({"1": [JudgedMoment("v", 0, 10, 1), JudgedMoment("v", 10, 20, 1)]})
+    for start, precision in ((0, 1.0), (10, 0.5)):
+        moments = [ScoredMoment("v", 0, 20, 0.9), ScoredMoment("v", start, start + 10, 0.5)]
+        mean = highlights(RunTable.from_moments({"1": moments}), judged).mean
+        assert mean["MR-full-mAP@0.5"] == precision
+
+
 @needs_shared
 def test_equal_to_the_published_evaluation() -> None:
     published = json.loads((QVHIGHLIGHTS / "sample_val_preds_metrics_raw.json").read_text())

@@ -11,6 +11,7 @@ from moment_retrieval import formats
 from moment_retrieval.errors import EmptyFile, InvalidCutoff, UnknownQuery
 from moment_retrieval.metrics import matching
 from moment_retrieval.metrics.iou import suppressed
+from moment_retrieval.metrics.ndcg_iou import Convention
 from moment_retrieval.metrics.recall import RecallMeasure, Task, recall
 from moment_retrieval.metrics.scores import Scores
 from moment_retrieval.records import JudgedMoment, ScoredMoment, Span
@@ -58,6 +59,21 @@ def test_agreeing_windows_and_suppression_by_hand() -> None:
     run = RunTable.from_moments({"1": [], "2": [ScoredMoment("a", *moment) for moment in moments]})
     assert [moment.score for moment in suppressed(run, 0.6)["2"]] == [0.95, 0.9, 0.7]
     assert [moment.score for moment in suppressed(run, 0.6, before=3, after=1)["2"]] == [0.9]
+
+
+def test_equal_scores_stand_as_they_are_or_by_video_after_a_suppression() -> None:
+    """The best of video a stands third; released, its equals stand with the first of their video."""
+    moments = [("a", 0, 0.2), ("b", 0, 0.5), ("a", 10, 0.5), ("b", 10, 0.5), ("a", 20, 0.5)]
+    run = RunTable.from_moments({"1": [ScoredMoment(name, start, start + 5, score) for name, start, score in moments]})
+    order = {"paper": ["b0", "a10", "b10", "a20", "a0"], "released": ["a10", "a20", "b0", "b10", "a0"]}
+    for convention, names in order.items():
+        ranked = suppressed(run, 0.5, ties_by_video=convention == "released")["1"]
+        assert [f"{moment.video}{moment.start_s:g}" for moment in ranked] == names
+    judged = JudgedTable.from_moments({"1": [JudgedMoment("a", 20, 25, 1)]})
+    for convention, k in (("paper", 4), ("released", 2)):
+        scores = recall(run, judged, ks=[1, 2, 3, 4], nms=0.5, convention=Convention(convention))
+        assert scores.values[0].tolist()[:4] == [float(k <= cutoff) for cutoff in (1, 2, 3, 4)]
+        assert scores.facts["convention"] == convention
 
 
 @pytest.mark.parametrize(

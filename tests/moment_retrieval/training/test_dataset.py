@@ -101,6 +101,22 @@ def test_clips_of_many_moments_are_those_of_each(boundary: Boundary) -> None:
             assert (firsts[row], lasts[row]) == correct
 
 
+def test_labels_end_with_the_subtitles_where_these_are_shorter_as_released_for_xml_and_reloclnet(
+    data_folder: Path,
+) -> None:
+    """CONQUER's own data set counts the rows of the video."""
+    with h5py.File(data_folder / "subtitle.h5", "a") as file:
+        name = next(iter(file))
+        two_rows = file[name][:2]
+        del file[name]
+        file[name] = two_rows
+    dataset, rows = dataset_in(data_folder), read_training(data_folder / "train.json", 1, None)
+    video = dataset.clips.names.index(name)
+    for boundary, last in ((Boundary.AFTER, 1), (Boundary.LAST, 8)):
+        pairs = samples.make_samples(rows, dataset.samples.queries, dataset.clips, boundary)
+        assert int(pairs.end[pairs.video == video].max()) == last
+
+
 @pytest.mark.parametrize("rows", [None, np.empty((0, 16), np.float32)], ids=["none", "empty"])
 def test_pairs_without_features_are_skipped_and_counted(data_folder: Path, rows: np.ndarray | None) -> None:
     without(data_folder / "video.h5", "video_03")
