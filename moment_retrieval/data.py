@@ -29,7 +29,7 @@ from moment_retrieval.preprocessing import CLIP_S, Boundary
 from moment_retrieval.records import MAX_TIME_S, VideoCorpus, read_corpus, video_name
 from moment_retrieval.tables import Floats, Ints, JudgedTable
 from moment_retrieval.training.feature_rows import FeatureCache, FeatureRows, NoFeatures, Reader, Store, opened_stores
-from moment_retrieval.training.plan import Plan, config_of, feature_options_of
+from moment_retrieval.training.plan import Plan, config_of, feature_options_of, settings_of
 
 BLOCK = 2**20  # characters read at once
 BETWEEN = re.compile(r"[ \t\r\n,]*")
@@ -134,7 +134,7 @@ def read_dataset(plan: Plan, feature_cache: FeatureCache) -> TrainingDataset:
         )
         queries = feature_cache.prepared("query", rows.query_ids, stores["query"], readers["query"])
         samples = make_samples(rows, queries, clips, feature_options_of(plan).boundary)
-        if plan.objective.get("mask_positives"):
+        if settings_of(plan).objective.needs_positives:
             samples = replace(samples, positives=(samples.query * len(clips.names) + samples.video).unique())
         splits = {
             name: read_split(name, plan, clips, feature_cache, stores["query"])

@@ -135,3 +135,20 @@ def masked_video_contrast(scores: Tensor, positives: Tensor) -> Tensor:
     rows = scores.masked_fill(others, -torch.inf)
     columns = scores.T.masked_fill(positives.T, -torch.inf)
     return torch.cat([rows, columns], dim=1).logsumexp(1) - scores.diagonal()
+
+
+def summed_video_contrast(scores: Tensor, positives: Tensor, hard_scores: Tensor | None = None) -> Tensor:
+    """Video-level contrast whose numerator sums all positives, per sample [B]; the own pair counts once.
+
+    Args:
+        hard_scores: [B] of one more negative each, which stands in the denominator alone.
+
+    Source: TVR-Ranking (arXiv:2407.06597), where the mask takes the place of the diagonal in the numerator; with
+    ``hard_scores`` the form in the repository of SPR.
+    """
+    columns = scores.T.masked_fill(diagonal(len(scores), scores.device), -torch.inf)
+    pairs = torch.cat([scores, columns], dim=1)  # [B, 2B]
+    numerator = pairs.masked_fill(~torch.cat([positives, positives.T], dim=1), -torch.inf).logsumexp(1)
+    if hard_scores is not None:
+        pairs = torch.cat([pairs, hard_scores[:, None]], dim=1)
+    return pairs.logsumexp(1) - numerator

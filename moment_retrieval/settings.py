@@ -98,6 +98,8 @@ class Objective:
     # videos that hold another pseudo-positive of a query are no negatives of it. The papers say so, the released code
     # does not.
     mask_positives: bool = False
+    # ReLoCLNet's video contrast sums them in its numerator. So the papers word the mask; no released code does it.
+    sum_positives: bool = False
     margin: float = 0.1  # by how much the own video must lead
     # span_weight, frame_weight, video_weight: of start and end, of frame and video contrast
     span_weight: float = 0.01
@@ -107,6 +109,11 @@ class Objective:
     # from here on, counted from 0, negatives are drawn from the ``hard_pool`` hardest; None: never
     hard_from_epoch: int | None = 20
     hard_pool: int = 20
+
+    @property
+    def needs_positives(self) -> bool:
+        """Whether all videos that hold a pseudo-positive of a query must be known."""
+        return self.mask_positives or self.sum_positives
 
     def pool(self, epoch: int) -> int | None:
         """From how many of the hardest negatives an epoch draws; None: from all."""

@@ -435,7 +435,7 @@ class Trainer:
         loader, size = Loader(split.samples, Team(self.team.device)), self.settings.batch
         draw = RandomNegatives(torch.Generator().manual_seed(self.plan.seed))
         parts = torch.arange(len(split.samples)).split(size)[:LOSS_BATCHES]
-        if self.settings.objective.mask_positives or not len(split.samples):
+        if self.settings.objective.needs_positives or not len(split.samples):
             return None  # which other videos suit these queries is not known in full
         total = 0.0
         for part in parts:

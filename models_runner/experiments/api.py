@@ -90,6 +90,7 @@ class ExperimentInput(serializers.Serializer[Any]):
     )
     endpoints = serializers.BooleanField(required=False, help_text="Where a clip lies in its video (TEF).")
     mask_positives = serializers.BooleanField(required=False)
+    sum_positives = serializers.BooleanField(required=False, help_text="In ReLoCLNet's video contrast.")
     hard_from_epoch = serializers.IntegerField(required=False)
     hard_pool = serializers.IntegerField(required=False)
     weigh_by_similarity = serializers.BooleanField(required=False)

@@ -29,8 +29,8 @@ from moment_retrieval.settings import (
 ABOUT = ("release", "baseline", "top_n", "seeds", "name", "preset", "labels")
 CHANGES = (
     *("epochs", "evaluations_per_epoch", "patience", "batch", "lr", "hidden", "padding", "precision"),
-    *("warmup", "end_offset_s", "endpoints", "mask_positives", "hard_from_epoch", "hard_pool", "weigh_by_similarity"),
-    *("same_split", "shuffle_links"),
+    *("warmup", "end_offset_s", "endpoints", "mask_positives", "sum_positives", "hard_from_epoch", "hard_pool"),
+    *("weigh_by_similarity", "same_split", "shuffle_links"),
 )
 YES_NO = [("", "as the preset"), ("yes", "yes"), ("no", "no")]
 BOOLEAN_WORDS = {True: "yes", False: "no"}  # by programs
@@ -164,6 +164,10 @@ class ExperimentForm(forms.Form):
         label="Mask other positives",
         help_text="Other moments of the query are no negatives. The paper says so; released: no.",
     )
+    sum_positives = _yes_no(
+        label="Sum all positives",
+        help_text="In ReLoCLNet's video contrast, as the papers word the mask. Released: no.",
+    )
     hard_from_epoch = _whole(
         0,
         f"XML and ReLoCLNet; beyond the last epoch: never. Released: {OBJECTIVE.hard_from_epoch}, counted from 0.",
@@ -215,6 +219,8 @@ class ExperimentForm(forms.Form):
             self.add_error("same_split", "Only CONQUER takes candidates.")
         elif form_data.get("same_split") and not queries_by_source_split(self.project).exists():
             self.add_error("same_split", "It is not known which split the videos of this project's queries came from.")
+        if form_data.get("sum_positives") and baseline not in (None, Experiment.Baseline.RELOCLNET):
+            self.add_error("sum_positives", "Only ReLoCLNet has a video contrast.")
         if {"baseline", "preset", "hidden"} <= form_data.keys() and form_data["hidden"]:
             heads = heads_of(form_data["baseline"], form_data["preset"])
             if form_data["hidden"] % heads:

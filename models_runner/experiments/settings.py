@@ -8,7 +8,7 @@ from typing import Any
 from moment_retrieval.settings import EPOCHS, EVALUATIONS_PER_EPOCH, LEARNING_RATE, PATIENCE, RELEASED, WARM_UP
 
 SIZES = ("hidden", "heads", "inner")
-OBJECTIVE = ("weigh_by_similarity", "mask_positives", "hard_from_epoch", "hard_pool")
+OBJECTIVE = ("weigh_by_similarity", "mask_positives", "sum_positives", "hard_from_epoch", "hard_pool")
 PARTS = {"sizes": SIZES, "objective": OBJECTIVE, "decoding": ("end_offset_s",), "reading": ("endpoints",)}
 SMALL = {"epochs": 6, "evaluations_per_epoch": 1.0, "batch": 64, "lr": 1e-3, "padding": "compact"}
 SMALL_SIZES = {"hidden": 64, "heads": 4, "inner": 128}  # as far as a model has them

@@ -17,6 +17,7 @@ from moment_retrieval.losses import (
     frame_contrast,
     masked_video_contrast,
     positives_of,
+    summed_video_contrast,
     video_contrast,
     weighed,
 )
@@ -64,9 +65,12 @@ def reloclnet_loss(output: ReloclnetOutput, batch: Batch, objective: Objective, 
     positives = positives_of(batch, masked=objective.mask_positives)
     spans = sum(boundary_loss(output.start, output.end, batch.start, batch.end))
     frames = mean_of(frame_losses(output, batch))
-    videos = (
-        masked_video_contrast(output.videos, positives) if objective.mask_positives else video_contrast(output.videos)
-    )
+    if objective.sum_positives:
+        videos = summed_video_contrast(output.videos, positives_of(batch, masked=True))
+    elif objective.mask_positives:
+        videos = masked_video_contrast(output.videos, positives)
+    else:
+        videos = video_contrast(output.videos)
     contrast = objective.frame_weight * frames + objective.video_weight * videos
     against_videos, against_queries = both_hinges(output.scores, positives, draw, objective.margin)
     total = weighed(contrast + objective.span_weight * spans, batch, objective) + against_videos + against_queries

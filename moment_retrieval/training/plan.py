@@ -207,6 +207,8 @@ def settings_of(plan: Plan, sizes: Mapping[str, int] | None = None) -> Settings:
             raise OtherSizes(f"{name} is {plan.sizes[name]} in the plan, and the features have {size}")
     if plan.sizes.get("score_videos"):
         raise BadPlan("score_videos needs sampled videos beside the own one, which training does not draw")
+    if plan.objective.get("sum_positives") and plan.baseline != "reloclnet":
+        raise BadPlan(f"objective: sum_positives is of ReLoCLNet's video contrast, {plan.baseline} has none")
     config = config_of(plan, sizes)
     _check_sizes(config)
     return replace(

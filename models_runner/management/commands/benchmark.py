@@ -19,7 +19,8 @@ LOOK_S = 2.0
 FORM_OPTIONS = ("top_n", "seeds", "release", "name", "preset", "labels", "candidates", *CHANGES)  # the form's own names
 HELP = {
     **{"padding": "official or compact", "precision": "float32, bfloat16 or float16", "end_offset_s": "0 or 1.5"},
-    **dict.fromkeys(("endpoints", "mask_positives", "weigh_by_similarity", "same_split", "shuffle_links"), "yes or no"),
+    **dict.fromkeys(("endpoints", "mask_positives", "sum_positives", "weigh_by_similarity"), "yes or no"),
+    **dict.fromkeys(("same_split", "shuffle_links"), "yes or no"),
 }
 
 

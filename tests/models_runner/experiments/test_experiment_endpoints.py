@@ -286,6 +286,9 @@ def test_the_options_of_the_papers_can_be_chosen(site: Site) -> None:
     options = Experiment.objects.get().options
     assert (options["reading"], options["warmup"]) == ({"endpoints": True}, 0.1)
     assert options["objective"] == {"hard_from_epoch": 3, "hard_pool": 5}
+    assert "Only ReLoCLNet has" in site.start(baseline="xml", sum_positives="yes").content.decode()
+    assert site.start(sum_positives="yes").status_code == 302
+    assert Experiment.objects.latest("pk").options["objective"] == {"sum_positives": True}
     page = site.start(same_split="yes").content.decode()
     assert "Only CONQUER takes candidates." in page
     training = trained(site.order(how="done", name="first"))

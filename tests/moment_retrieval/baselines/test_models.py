@@ -139,6 +139,18 @@ def test_the_mask_of_positives_leaves_them_out_of_the_negatives(name: str) -> No
         BASELINES[name].loss(output, batch_of(3), masked, RandomNegatives(torch.Generator()))
 
 
+def test_the_papers_mask_sums_positives_in_the_contrast_and_leaves_rankings_alone() -> None:
+    """Where every video is a positive of every query, numerator and denominator are the same."""
+    samples = [sample(number) for number in range(3)]
+    batch = collate(samples, positives_of={f"q{number}": {"v0", "v1", "v2"} for number in range(3)})
+    output = model_of("reloclnet").eval()(batch)
+    draws = [RandomNegatives(torch.Generator().manual_seed(1)) for _ in range(2)]
+    plain = BASELINES["reloclnet"].loss(output, batch, Objective(), draws[0]).terms
+    summed = BASELINES["reloclnet"].loss(output, batch, Objective(sum_positives=True), draws[1]).terms
+    assert summed["video_contrast"].item() == pytest.approx(0, abs=1e-6) and plain["video_contrast"].item() > 0.1
+    assert torch.equal(summed["videos"], plain["videos"])
+
+
 def test_hard_negatives_come_with_their_epoch() -> None:
     assert Objective().pool(19) is None
     assert Objective().pool(20) == 20

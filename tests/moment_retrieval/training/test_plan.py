@@ -47,6 +47,7 @@ LISTS = {"source": "listed", "path": "lists.json"}
         ({"sizes": {"hiden": 3}}, "sizes: nothing is known of hiden"),
         ({"sizes": {"hidden": "wide"}}, "sizes: hidden must be like 256"),
         ({"sizes": {"hidden": None}}, "sizes: hidden must be like 256"),
+        ({"objective": {"sum_positives": True}}, "sum_positives is of ReLoCLNet's video contrast, xml has none"),
         ({"objective": {"mask_positives": 1}}, "objective: mask_positives must be like False"),
         ({"decoding": {"alpha": "steep"}}, "decoding: alpha must be like 20.0"),
         ({"reading": {"endpoints": 1}}, "reading: endpoints must be like True, got 1"),
