@@ -12,7 +12,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from moment_retrieval.metrics.ndcg_iou import Convention, Measure
+from moment_retrieval.metrics.ndcg_iou import Convention, Empty, Measure
 from moment_retrieval.metrics.report import Report
 from moment_retrieval.metrics.scores import Scores
 
@@ -22,6 +22,12 @@ MEANING = {
     Convention.PAPER: "IoU >= mu; mean over the ground truth's queries, missing ones count 0",
     Convention.RELEASED: "IoU > mu; mean over the run's queries",
 }
+
+
+def readings(report: Report) -> dict[str, str]:
+    """Return the readings of the measure that were chosen, by name."""
+    empty = {} if report.empty is Empty.ZERO else {"empty": report.empty.value}
+    return {"convention": report.convention.value, "gain": report.gain.value, **empty}
 
 
 @dataclass(frozen=True)
@@ -39,7 +45,7 @@ class Scored:
         """How the scores were computed."""
         if isinstance(self.scores, Report):
             convention = self.scores.convention
-            return {"convention": f"{convention.value} ({MEANING[convention]})", "gain": self.scores.gain.value}
+            return readings(self.scores) | {"convention": f"{convention.value} ({MEANING[convention]})"}
         return {"metric": self.metric, **self.scores.facts}
 
     @property
@@ -151,7 +157,7 @@ def as_json(runs: Sequence[Scored], *, per_query: bool) -> str:
 def json_of(one: Scored, *, per_query: bool) -> dict[str, Any]:
     """A run's scores by the names of measures; null where there is none."""
     scores = one.scores
-    how = {"convention": scores.convention.value, "gain": scores.gain.value} if isinstance(scores, Report) else one.how
+    how = readings(scores) if isinstance(scores, Report) else one.how
     record: dict[str, Any] = {"run": one.run, "ground_truth": one.ground_truth, "metric": one.metric, **how}
     record |= {
         "queries": len(scores.query_ids),

@@ -15,7 +15,7 @@ from moment_retrieval.formats.matrices import read_relevance, read_similarity
 from moment_retrieval.metrics import pool_rank, recall, report
 from moment_retrieval.metrics.highlights import highlights
 from moment_retrieval.metrics.matrix import matrix_scores
-from moment_retrieval.metrics.ndcg_iou import Convention, Gain, Measure, check_measures
+from moment_retrieval.metrics.ndcg_iou import Convention, Empty, Gain, Measure, check_measures
 from moment_retrieval.metrics.plain import MEASURES, plain
 from moment_retrieval.metrics.report import all_warnings, check_videos, evaluate
 from moment_retrieval.metrics.scores import Scores
@@ -74,6 +74,12 @@ def add_metric_arguments(parser: argparse.ArgumentParser) -> None:
         choices=[gain.value for gain in Gain],
         default=Gain.EXPONENTIAL.value,
         help="exponential: 2**relevance - 1; linear: relevance",
+    )
+    parser.add_argument(
+        "--empty",
+        choices=[empty.value for empty in Empty],
+        default=Empty.ZERO.value,
+        help="what a query without a relevant moment scores that the run answers with nothing (default: %(default)s)",
     )
     parser.add_argument("--k", type=cutoffs, metavar="K,K", help="cutoffs (default: those of the metric)")
     parser.add_argument("--mu", type=thresholds, metavar="MU,MU", help="IoU thresholds (default: those of the metric)")
@@ -184,4 +190,5 @@ def computed(options: argparse.Namespace, run: RunTable, judged: JudgedTable) ->
     if options.metric == PLAIN:
         names = [name.strip() for name in options.measures.split(",")]
         return plain(run, judged, measures=names, gain=gain, by_video=options.by_video)
-    return evaluate(run, judged, ks=ks or report.KS, mus=mus or report.MUS, convention=convention, gain=gain)
+    ks, mus, empty = ks or report.KS, mus or report.MUS, Empty(options.empty)
+    return evaluate(run, judged, ks=ks, mus=mus, convention=convention, gain=gain, empty=empty)

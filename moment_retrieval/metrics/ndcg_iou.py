@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from moment_retrieval.errors import InvalidCutoff
-from moment_retrieval.metrics.matching import matches, relevance_levels
+from moment_retrieval.metrics.matching import lengths, matches, relevance_levels
 from moment_retrieval.records import JudgedMoment, Span
 from moment_retrieval.tables import Floats, Ints, JudgedTable, RunTable
 
@@ -62,6 +62,16 @@ class Gain(enum.Enum):
     def worth(self, relevance: Any) -> Any:
         """Of a number, or of every element of an array."""
         return 2.0**relevance - 1 if self is Gain.EXPONENTIAL else relevance
+
+
+class Empty(enum.Enum):
+    """What a query without a relevant moment scores if the run answers it with nothing.
+
+    ZERO: 0, as published. ONE: 1, since nothing is the right answer; with anything else it scores 0.
+    """
+
+    ZERO = "zero"
+    ONE = "one"
 
 
 class Measure(NamedTuple):
@@ -116,6 +126,7 @@ def query_scores(
     *,
     convention: Convention,
     gain: Gain,
+    empty: Empty = Empty.ZERO,
 ) -> Floats:
     """As ``ndcg_iou``, for several queries and measures; moments are matched once per ``mu``.
 
@@ -139,6 +150,9 @@ def query_scores(
         for number, measure in enumerate(measures):
             best = at_cutoff(ideal, measure.k)
             scores[match.queries, number] = ratio(at_cutoff(earned[mus[measure.mu]], measure.k), best)
+    if empty is Empty.ONE:
+        relevant = np.bincount(judged.query, weights=judged.weights > 0, minlength=len(judged))
+        scores[(lengths(run, queries[:, 0]) == 0) & (relevant[queries[:, 1]] == 0)] = 1.0
     return scores
 
 

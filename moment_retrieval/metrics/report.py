@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from moment_retrieval.errors import EmptyFile, InvalidCutoff, UnknownVideo
 from moment_retrieval.jsonfiles import shown
-from moment_retrieval.metrics.ndcg_iou import Convention, Gain, Measure, check_measures, query_scores
+from moment_retrieval.metrics.ndcg_iou import Convention, Empty, Gain, Measure, check_measures, query_scores
 from moment_retrieval.metrics.scores import Scores, check_queries, missing_queries, numbers_of
 from moment_retrieval.records import JudgedMoment, Span
 from moment_retrieval.tables import Flags, JudgedTable, MomentTable, RunTable
@@ -27,13 +27,14 @@ class Report(Scores):
     """The scores of one run, in [0, 1].
 
     The means are over ``query_ids``: those of the ground truth with PAPER (missing ones have 0), those of the run with
-    RELEASED. A query answered with an empty list is not missing; it scores 0 either way.
+    RELEASED. A query answered with an empty list is not missing.
 
     ``measures`` are the cutoffs and thresholds, k by k.
     """
 
     convention: Convention
     gain: Gain
+    empty: Empty = Empty.ZERO
 
 
 def evaluate(
@@ -44,6 +45,7 @@ def evaluate(
     mus: Sequence[float] = MUS,
     convention: Convention = Convention.PAPER,
     gain: Gain = Gain.EXPONENTIAL,
+    empty: Empty = Empty.ZERO,
 ) -> Report:
     """Score a run against judged moments.
 
@@ -51,7 +53,8 @@ def evaluate(
     first, or to arrays: [N, 3] of video number, start and end for a run, [N, 4] with the relevance for judged moments.
 
     Args:
-        judged: judged moments; a query without any counts 0.
+        judged: judged moments; a query without a relevant one counts as ``empty`` says where the run answers it with an
+            empty list or not at all, and 0 where it answers.
         ks: cutoffs, each 1 or more.
         mus: IoU thresholds, each in (0, 1].
         convention: also says over which queries the mean is taken.
@@ -75,10 +78,11 @@ def evaluate(
     return Report(
         measures=measures,
         query_ids=averaged,
-        values=query_scores(retrieved, truth, numbers, measures, convention=convention, gain=gain),
+        values=query_scores(retrieved, truth, numbers, measures, convention=convention, gain=gain, empty=empty),
         missing=missing_queries(retrieved, truth),
         convention=convention,
         gain=gain,
+        empty=empty,
     )
 
 
@@ -148,7 +152,8 @@ def truth_warnings(judged: JudgedTable) -> Iterator[str]:
     relevant = np.bincount(judged.query, weights=judged.weights > 0, minlength=len(judged))
     without = np.flatnonzero(relevant == 0)
     if len(without):
-        yield f"queries without a relevant moment, which score 0: {len(without)}, first {judged.query_ids[without[0]]}"
+        first = judged.query_ids[without[0]]
+        yield f"queries without a relevant moment, where nothing can be found: {len(without)}, first {first}"
 
 
 def notes_of(table: MomentTable[Any], odd: Flags, sentence: str) -> Iterator[str]:

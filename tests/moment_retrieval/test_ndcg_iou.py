@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from moment_retrieval.errors import EmptyFile, InvalidCutoff, InvalidRecord
 from moment_retrieval.metrics.iou import span_iou
-from moment_retrieval.metrics.ndcg_iou import Convention, Gain, Measure, ndcg_iou
+from moment_retrieval.metrics.ndcg_iou import Convention, Empty, Gain, Measure, ndcg_iou
 from moment_retrieval.metrics.report import evaluate
 from moment_retrieval.records import JudgedMoment, Span
 
@@ -34,6 +34,17 @@ FIGURE_RUN = [Span("a", 0, 100), Span("a", 0, 100), Span("b", 0, 5)]
 def test_iou_by_hand(one: tuple[float, float], other: tuple[float, float], expected_iou: float) -> None:
     assert span_iou(Span("a", *one), Span("a", *other)) == expected_iou
     assert span_iou(Span("a", *other), Span("a", *one)) == expected_iou
+
+
+def test_nothing_is_the_right_answer_where_nothing_is_relevant_if_so_chosen() -> None:
+    """Of 1 nothing is relevant and 2 is answered; of the three whose answer is nothing, 3 holds a relevant moment."""
+    nothing, one = [JudgedMoment("a", 0, 9, 0)], [JudgedMoment("a", 0, 9, 1)]
+    judged = {"1": nothing, "2": nothing, "3": one, "4": []}
+    run = {"1": [], "2": [Span("a", 0, 9)], "3": []}
+    for empty, scores in ((Empty.ZERO, [0, 0, 0, 0]), (Empty.ONE, [1, 0, 0, 1])):
+        assert evaluate(run, judged, empty=empty).values[:, 0].tolist() == scores
+    released = evaluate(run, judged, convention=Convention.RELEASED, empty=Empty.ONE)
+    assert released.values[:, 0].tolist() == [1, 0, 0]  # over the queries of the run
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ def test_every_oddity_has_its_sentence_and_nothing_odd_gives_none() -> None:
         "queries with more than 5 predictions, of which the rest do not count: 1, first in line 2, query 2, "
         "prediction 6",
         "judged moments without length, which nothing finds: 1, first in line 1, query 1, moment 1",
-        "queries without a relevant moment, which score 0: 2, first 2",
+        "queries without a relevant moment, where nothing can be found: 2, first 2",
     )
     run = parse_run(b'[{"query_id": 1, "predictions": [["a.mp4", 0, 1, 1]]}]')
     first, *_ = all_warnings(run, parse_ground_truth(TRUTH))
