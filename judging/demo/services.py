@@ -41,7 +41,7 @@ from judging.demo.simulation import (
     visitors_answer,
 )
 from judging.guidelines.selectors import guideline_in_force
-from judging.guidelines.services import guideline_begin, policy_publish
+from judging.guidelines.services import guideline_begin, policy_begin, policy_publish
 from judging.models import Batch, GuidelineConfirmation, Release
 from judging.quality.services import TASK as QUALITY_TASK
 from judging.releases.selectors import finished_queries
@@ -278,11 +278,11 @@ def _steps(project: Project, job: Job) -> None:
 @transaction.atomic
 def _yes_or_no_make(demo: Project) -> Project:
     """Return a tiny project over the same videos in which three judges say yes or no; made unless it is there."""
-    if second := Project.objects.filter(name=YES_OR_NO_NAME).first():
+    if second := Project.objects.filter(name=YES_OR_NO_NAME, demo_videos__isnull=False).first():
         return second
     columns: dict[str, Any] = {"demo_videos": demo.demo_videos, "demo_seed": demo.demo_seed, **YES_OR_NO}
     project = project_over(corpus=demo.dataset.corpus, name=YES_OR_NO_NAME, **columns)
-    policy_publish(project=project, actor=None, extend_from_mean=0.5)
+    policy_begin(project=project, actor=None)
     guideline_begin(project=project, actor=None)
     for user in User.objects.filter(username__in=GRADERS).order_by("pk"):
         _annotator(project, user, status=Membership.Status.QUALIFIED)

@@ -67,7 +67,7 @@ class Unit(StrEnum):
         return first + timedelta(days=7 if self is Unit.WEEK else 1)
 
 
-class Graded(NamedTuple):
+class GradesOfDay(NamedTuple):
     """How many pairs got just these grades in their first round, the last of them on this day."""
 
     day: date
@@ -91,13 +91,13 @@ def unit_for(first: date, last: date) -> Unit:
     return Unit.WEEK if days <= 7 * WEEKS_SHOWN else Unit.MONTH
 
 
-def agreement_over_time(rows: Sequence[Graded], scale: Rules) -> tuple[Unit, list[Agreement]]:
+def agreement_over_time(rows: Sequence[GradesOfDay], scale: Rules) -> tuple[Unit, list[Agreement]]:
     """Periods without a gap."""
     if not rows:
         return Unit.DAY, []
     days = [row.day for row in rows]
     unit = unit_for(min(days), max(days))
-    by_start: dict[date, list[Graded]] = {}
+    by_start: dict[date, list[GradesOfDay]] = {}
     for row in rows:
         by_start.setdefault(unit.first_of(row.day), []).append(row)
     periods, start = [], min(by_start)
@@ -107,7 +107,7 @@ def agreement_over_time(rows: Sequence[Graded], scale: Rules) -> tuple[Unit, lis
     return unit, periods
 
 
-def agreement_of(start: date, rows: Sequence[Graded], scale: Rules) -> Agreement:
+def agreement_of(start: date, rows: Sequence[GradesOfDay], scale: Rules) -> Agreement:
     """Return what the rows of one period say."""
     n = sum(row.pairs for row in rows)
     if not n:

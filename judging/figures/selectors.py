@@ -13,7 +13,7 @@ from annotation.models import Moment, NamedQuerySet, Query
 from annotation.statistics.selectors import span_figures
 from core.sql import sql_rows
 from core.texts import uuid_or_none
-from judging.figures.rules import Graded, Relevances, relevances_by
+from judging.figures.rules import GradesOfDay, Relevances, relevances_by
 from judging.models import Batch, BatchReview, Judgment, JudgmentDay, Pair
 from judging.quality.rules.agreement import Weights
 from judging.review.selectors import annotator_numbers
@@ -156,10 +156,10 @@ FROM given one JOIN given other ON other.pair_id = one.pair_id AND other.annotat
 GROUP BY 1, 2, 3, 4"""
 
 
-def agreement_by_day(scope: Scope, *, zone: str, judges: int) -> list[Graded]:
+def agreement_by_day(scope: Scope, *, zone: str, judges: int) -> list[GradesOfDay]:
     """Count the pairs whose first round is complete by the day of its last grade and by their grades. Imported
     judgments say nothing about time and are left out."""
-    return [Graded(*row) for row in scope.rows(BY_DAY, zone=zone, judges=judges)]
+    return [GradesOfDay(*row) for row in scope.rows(BY_DAY, zone=zone, judges=judges)]
 
 
 def grades_shared(scope: Scope) -> list[tuple[int, int, int, int, int]]:

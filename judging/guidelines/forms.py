@@ -13,7 +13,6 @@ from judging.guidelines.selectors import DETAIL, QUERY, SUBJECTS, guideline_text
 from judging.models import Policy
 from judging.pay.rules import CURRENCIES
 from judging.work.forms import grade_field
-from judging.work.rules import TVR_RANKING
 
 GROUPS: dict[str, dict[str, list[str]]] = tomllib.loads(
     Path(__file__).with_name("policy.toml").read_text(encoding="utf-8")
@@ -50,21 +49,19 @@ class PolicyForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def clean_exam_bias(self) -> float:
         bias = float(self.cleaned_data["exam_bias"])
-        if not 0 <= bias <= self._widest:
-            raise forms.ValidationError(f"The bias lies between 0 and {self._widest}.")
+        if not 0 <= bias <= self._top_grade:
+            raise forms.ValidationError(f"The bias lies between 0 and {self._top_grade}.")
         return bias
 
     def clean_exam_levels(self) -> int:
         levels = int(self.cleaned_data["exam_levels"])
-        if not 1 <= levels <= self._widest + 1:
-            raise forms.ValidationError(f"The levels told apart are between 1 and {self._widest + 1}.")
+        if not 1 <= levels <= self._top_grade + 1:
+            raise forms.ValidationError(f"The levels told apart are between 1 and {self._top_grade + 1}.")
         return levels
 
     @property
-    def _widest(self) -> int:
-        """Return the highest grade, or on a shorter scale the paper's: a rule may ask for more than there is."""
-        top_grade: int = self.instance.project.top_grade
-        return max(TVR_RANKING.top_grade, top_grade)
+    def _top_grade(self) -> int:
+        return self.instance.project.top_grade  # type: ignore[no-any-return]
 
     def clean_time_zone(self) -> str:
         name = str(self.cleaned_data["time_zone"])

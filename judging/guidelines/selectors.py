@@ -33,10 +33,8 @@ def policy_in_force(project_id: int) -> Policy:
 
 def pass_rule_of(policy: Policy) -> PassRule:
     """Return this version's rule for passing an exam."""
-    values = {name: getattr(policy, f"exam_{name}") for name in ("kappa", "kappa_low", "bias")}
-    top_grade = policy.project.top_grade
-    levels = min(policy.exam_levels, top_grade + 1)
-    return PassRule(weights=Weights(policy.exam_weights), levels=levels, top_grade=top_grade, **values)
+    values = {name: getattr(policy, f"exam_{name}") for name in ("kappa", "kappa_low", "bias", "levels")}
+    return PassRule(weights=Weights(policy.exam_weights), top_grade=policy.project.top_grade, **values)
 
 
 def guideline_in_force(project_id: int) -> Guideline:
@@ -103,10 +101,7 @@ def levels_of(top_grade: int) -> list[str]:
     return list(OTHER_LEVELS.get(top_grade, (LEVELS[0], *between, LEVELS[4])))
 
 
-TEXT, FIVE_GRADES = (
-    Template((Path(__file__).parent / name).read_text(encoding="utf-8")) for name in ("guideline.md", "five_grades.md")
-)
-TABLES_WITH_EXAMPLES = {4: FIVE_GRADES}  # by the top grade; the tables of other scales name the levels alone
+TEXT = Template((Path(__file__).parent / "guideline.md").read_text(encoding="utf-8"))
 SUBJECTS = {  # what clips show: how the text speaks of all of them, of one, and of this one
     "people": ("the people", "a person", "who"),
     "animals": ("the animals", "an animal", "that"),
@@ -116,14 +111,21 @@ SUBJECTS = {  # what clips show: how the text speaks of all of them, of one, and
 }
 QUERY = "A person stands up and walks towards the board"
 DETAIL = "a woman instead of a man, a cup instead of a glass"
-OF_QUERY = (
+SOMETHING_ELSE, SURROUNDED = "something else", "the same, with other things going on before or after"
+OF_QUERY = (  # what a moment of each level shows, from unrelated to perfect
+    SOMETHING_ELSE,
     "a man and a board, and nothing between them",
     "a man walking to a board; nobody stands up",
+    SURROUNDED,
     "one or two people standing up and walking to the board",
 )
-OF_ANY_QUERY = ("what it names, and nothing of what happens", "a part of what happens", "all of it, plain to see")
-
-
+OF_ANY_QUERY = (
+    SOMETHING_ELSE,
+    "what it names, and nothing of what happens",
+    "a part of what happens",
+    SURROUNDED,
+    "all of it, plain to see",
+)
 NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")  # of grades
 
 
@@ -143,12 +145,30 @@ def guideline_text(
 MANY_GRADES = 3  # from this top grade on a wrong detail costs one of them
 
 
+MEANINGS = (
+    "Unrelated",
+    "Touches it: things of the query are there, its main action is not",
+    "Partly: a part of the query is shown, with large gaps in picture or time",
+    "Good, with one small mismatch: a detail is missing or something unrelated surrounds it",
+    "Perfect: the actions agree exactly, are prominent, and fill the moment",
+)
+OF_FIVE = {1: (2, 4), 2: (0, 2, 4), 3: (0, 1, 3, 4), 4: range(5)}  # by the top grade: the level that each grade is
+
+
 def _grades_table(query: str, top_grade: int) -> str:
-    """Return the meaning of each grade as a table, best first, with an example of each where the scale has them."""
-    rows = [f"| **{grade}** | {line} |" for grade, line in reversed(list(enumerate(levels_of(top_grade))))]
-    table = TABLES_WITH_EXAMPLES.get(top_grade, Template("\n".join(["| Grade | Meaning |", "|---|---|", *rows])))
-    shows = dict(zip(("shows1", "shows2", "shows4"), OF_QUERY if query == QUERY else OF_ANY_QUERY, strict=True))
-    return table.substitute(shows, query=query).rstrip()
+    """Return the meaning of each grade as a table, best first, with examples on scales that have no more than five."""
+    levels = OF_FIVE.get(top_grade)
+    if levels is None:
+        rows = [f"| **{grade}** | {line} |" for grade, line in enumerate(levels_of(top_grade))]
+        return "\n".join(["| Grade | Meaning |", "|---|---|", *reversed(rows)])
+    meanings = [MEANINGS[level] for level in levels] if top_grade > 1 else levels_of(top_grade)
+    examples = OF_QUERY if query == QUERY else OF_ANY_QUERY
+    rows = [
+        f"| **{grade}** | {meaning} | {examples[level]} |"
+        for grade, (level, meaning) in enumerate(zip(levels, meanings, strict=True))
+    ]
+    head = [f'For the query *"{query}"*:', "", "| Grade | Meaning | Such a moment shows |", "|---|---|---|"]
+    return "\n".join([*head, *reversed(rows)])
 
 
 BODY = guideline_text()

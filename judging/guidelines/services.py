@@ -1,6 +1,7 @@
 """Policy and guideline, published as versions; the guideline is prepared as a draft, and confirmed by annotators."""
 
 import logging
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -27,6 +28,7 @@ from judging.models import (
 from judging.qualification.rules.onboarding import may_confirm
 from judging.qualification.selectors.exam_attempts import onboarding_facts
 from judging.qualification.services.onboarding import onboarding_advance, preview_or_refused
+from judging.work.rules import TVR_RANKING
 
 logger = logging.getLogger(__name__)
 REVIEW_TASK = "judging.tasks.reviews_decide"
@@ -52,9 +54,9 @@ def guideline_publish(
 ) -> Guideline:
     """Put a new version of the guideline in force; with the examples of the last one unless others are given. Raises
     NotPossible where it has not one line for each grade."""
-    if len(levels) != project.top_grade + 1:
-        raise NotPossible(f"Say in one line each what the grades 0 to {project.top_grade} mean.")
-    Project.objects.select_for_update().get(pk=project.pk)
+    top_grade = Project.objects.select_for_update().get(pk=project.pk).top_grade
+    if len(levels) != top_grade + 1:
+        raise NotPossible(f"Say in one line each what the grades 0 to {top_grade} mean.")
     last = Guideline.objects.filter(project=project).order_by("-version").first()
     version = last.version + 1 if last else 1
     guideline = Guideline.objects.create(
@@ -116,12 +118,37 @@ def policy_publish(*, project: Project, actor: User | None, seen_version: int | 
     return policy
 
 
+def policy_begin(*, project: Project, actor: User | None) -> Policy:
+    """Put the values in force that every project of its scale begins with."""
+    values = scaled_values(DEFAULTS, from_top=TVR_RANKING.top_grade, to_top=project.top_grade)
+    return policy_publish(project=project, actor=actor, **values)
+
+
 IN_GRADES = ("extend_from_mean", "exam_bias", "alert_bias")
+DEFAULTS = Policy()
 
 
 def scaled_values(policy: Policy, *, from_top: int, to_top: int) -> dict[str, Any]:
-    """Return the values of a policy that are in grades, for a scale with another top grade; at most that grade."""
-    return {name: round(min(getattr(policy, name) / from_top, 1) * to_top, 4) for name in IN_GRADES}
+    """Return the values of a policy that depend on the scale, for one with another top grade.
+
+    Those in grades keep their share of it, or its whole where they ask for nothing. The bias of exams grows with it to
+    the paper's scale alone: a bias of 1 lets through who grades one too high always. A run of equal grades that makes
+    an alert stays as improbable by chance. As many levels must be told apart, as far as there are some.
+    """
+    ratio, bias_ratio = to_top / from_top, _least_scale(to_top) / _least_scale(from_top)
+    ratios = {**dict.fromkeys(IN_GRADES, ratio), "exam_bias": bias_ratio}
+    values = {
+        name: float(to_top) if getattr(policy, name) >= from_top else round(getattr(policy, name) * ratios[name], 4)
+        for name in IN_GRADES
+    }
+    values["alert_run"] = round(policy.alert_run * math.log(from_top + 1) / math.log(to_top + 1))
+    asks_all = policy.exam_levels == min(DEFAULTS.exam_levels, from_top + 1)
+    values["exam_levels"] = min(DEFAULTS.exam_levels if asks_all else policy.exam_levels, to_top + 1)
+    return values
+
+
+def _least_scale(top_grade: int) -> int:
+    return min(top_grade, TVR_RANKING.top_grade)
 
 
 def screening_set(*, project: Project, actor: User, is_open: bool) -> Policy:
@@ -171,9 +198,9 @@ def draft_example_set(
 ) -> GuidelineDraft:
     """Show this moment for the grade, in the version being prepared, instead of the one there was. Raises
     NotPossibleNow: nobody could watch the moment; GradeUnknown: the project has no such grade."""
-    grade_known_or_refused(grade, project.top_grade)
     preview_or_refused(project, moment)
-    draft = draft_open(project=project, actor=actor)
+    draft = draft_open(project=project, actor=actor)  # it locks the project
+    grade_known_or_refused(grade, Project.objects.get(pk=project.pk).top_grade)
     GuidelineDraftExample.objects.update_or_create(
         draft=draft, grade=grade, defaults={"query_text": query_text, "moment": moment}
     )

@@ -102,7 +102,7 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True)
-class Graded:
+class ExportedGrade:
     """One grade; ``person`` is a number, or for those named by an e-mail address the address, which is kept nowhere."""
 
     line: int
@@ -136,7 +136,7 @@ class Export:
         self.counts = {"tasks": 0, "refused": 0, "left_out": 0, "predictions": 0}
         self.pairs: list[tuple[int, tuple[int, ...], tuple[int, ...]]] = []  # number, people, grades
         self.texts: dict[int, str] = {}  # of the query of a block of pairs, where fields name them
-        self.grades: dict[Key, list[Graded]] = {}
+        self.grades: dict[Key, list[ExportedGrade]] = {}
         self.seen: set[object] = set()
 
     def read(self, line: int, element: object) -> None:
@@ -188,7 +188,7 @@ class Export:
             return
         if isinstance(number, int | str):
             self.seen.add(number)
-        self.grades.setdefault(key, []).append(Graded(line, item, person, grade, _time(row.get("created_at"))))
+        self.grades.setdefault(key, []).append(ExportedGrade(line, item, person, grade, _time(row.get("created_at"))))
 
     def _value(self, result: object) -> object:
         """Return the control's value in a list of results; the same value for several regions is one."""

@@ -16,24 +16,25 @@ from judging.imports import services
 from judging.imports.label_studio import BadMapping, mapped
 from judging.models import JudgmentImport
 from judging.projects.forms import preset_field
-from judging.work.rules import PRESETS, preset_rules
+from judging.work.rules import PRESETS, Rules, preset_rules
 
 NEW = "judging/imports/new.html"
 FIRST = {"pair": "pair_id"}
 MOST_GRADES = 2000  # characters
 
 
+def _number(least: int, most: int, label: str, help_text: str) -> forms.IntegerField:
+    return forms.IntegerField(label=label, min_value=least, max_value=most, required=False, help_text=help_text)
+
+
 class JudgmentImportForm(forms.Form):
     file = UploadField(max_length=200)
     project_name = NameField(max_length=200, error_messages={"required": "Name the project."})
     rules = preset_field(help_text="Those by which the file was judged; they stay those of the project.")
-    top_grade = forms.IntegerField(
-        label="Highest grade",
-        min_value=1,
-        max_value=9,
-        required=False,
-        help_text="Grades go from 0 to this one. Empty: to that of the rules.",
-    )
+    top_grade = _number(1, 9, "Highest grade", "Grades go from 0 to this one. Empty: to that of the rules.")
+    judges = _number(2, 3, "Judges a round", "Empty: those of the rules.")
+    max_rounds = _number(1, 2, "Rounds", "Empty: those of the rules.")
+    max_spread = _number(0, 8, "Grades agree when they are at most this far apart", "Empty: as the rules say.")
     pair = forms.CharField(required=False, max_length=200)
     query = forms.CharField(required=False, max_length=200)
     moment = forms.CharField(required=False, max_length=200)
@@ -43,7 +44,11 @@ class JudgmentImportForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         values = super().clean() or {}
         preset = values.get("rules") or next(iter(PRESETS))
-        rules = preset_rules(preset, top_grade=values.get("top_grade"))
+        try:
+            rules = preset_rules(preset, **{name: values.get(name) for name in Rules._fields})
+        except ValueError as error:
+            self.add_error("max_spread", str(error))
+            return values
         fields = {name: values.get(name, "") for name in ("pair", "query", "moment", "control")}
         try:
             values["mapped"] = mapped(**fields, grades=values.get("grades", "").splitlines(), rules=rules)

@@ -188,11 +188,15 @@ class ProjectRules(ApiView):
         responses={200: RulesOutput, **dict.fromkeys((403, 409, 422), Problem)},
     )
     def patch(self, request: Request, project_uuid: UUID) -> Response:
-        """Change the rules of judging until somebody has begun to judge. Batches already open are taken back."""
-        project = grant_by(request, project_uuid, LEAD).project
-        values = {name: getattr(project, name) for name in RULE_FIELDS} | body_of(request, RulesInput)
-        form = RulesForm(values, instance=Project.objects.get(pk=project.pk))
-        services.rules_change(project=project, actor=person_of(request), values=form_values(form))
+        """Change the rules of judging, for leads; batches that are open are taken back.
+
+        Refused once somebody has begun to judge, a pair of known truth has its grade, or an exam or a pool is there.
+        """
+        project, changes = grant_by(request, project_uuid, LEAD).project, body_of(request, RulesInput)
+        current = {name: getattr(project, name) for name in RULE_FIELDS}
+        values = form_values(RulesForm(current | changes, instance=Project.objects.get(pk=project.pk)))
+        changes = {name: values[name] for name in changes}
+        services.rules_change(project=project, actor=person_of(request), values=changes)
         return Response(RulesOutput(Project.objects.get(pk=project.pk)).data)
 
 

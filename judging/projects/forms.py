@@ -74,7 +74,8 @@ class QuerySetChangeForm(SubmitForm):
 
 
 def preset_field(
-    help_text: str = "Their numbers can be changed on the page Rules until somebody begins to judge.", unset: str = ""
+    help_text: str = "Their numbers can be changed on the page Rules until somebody begins to judge.",
+    unset: str = "",
 ) -> forms.ChoiceField:
     """Return a choice of rules; ``unset`` names the choice of none, which comes first."""
     choices = [("", unset)] if unset else []
@@ -89,7 +90,21 @@ def preset_field(
 
 
 class RulesForm(forms.ModelForm):  # type: ignore[type-arg]
-    """The rules of a project; ``has_second_batch`` may be left out."""
+    """The rules of a project; ``has_second_batch`` may be left out. Each field carries the value that was seen."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for field in self.fields.values():
+            field.show_hidden_initial = True
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        """The values that differ from those that were seen; all whose form carries none."""
+        return {
+            name: value
+            for name, value in self.cleaned_data.items()
+            if name in self.changed_data or self[name].html_initial_name not in self.data
+        }
 
     class Meta:
         model = Project

@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 from accounts.models import Membership, Project, User
 from accounts.services.members import member_add
 from annotation.corpora.services.corpora import corpus_create, project_over, rows_create, similarity_set
-from annotation.models import Corpus, NamedQuerySet, Query
+from annotation.models import Corpus, NamedQuerySet, Pooling, Query
 from annotation.pools.rules import depth_of
 from annotation.pools.services.candidates import (
     candidates_clear,
@@ -34,7 +34,14 @@ from core.texts import LONGEST_NAME, checked_name
 from judging.exceptions import NotPossibleNow
 from judging.guidelines.models import POLICY_VALUES
 from judging.guidelines.selectors import policy_in_force
-from judging.guidelines.services import Example, guideline_begin, guideline_publish, policy_publish, scaled_values
+from judging.guidelines.services import (
+    Example,
+    guideline_begin,
+    guideline_publish,
+    policy_begin,
+    policy_publish,
+    scaled_values,
+)
 from judging.models import (
     Assignment,
     Batch,
@@ -47,7 +54,7 @@ from judging.models import (
     ScreeningQuestion,
 )
 from judging.review.selectors import queries_unfrozen
-from judging.work.rules import RULE_FIELDS, TVR_RANKING
+from judging.work.rules import RULE_FIELDS
 from judging.work.services.batches import batches_open
 
 JOB, RANK_JOB = "batches", "ranking"
@@ -109,8 +116,7 @@ def project_create(
     if settings_of:
         settings_copy(source=settings_of, project=project, actor=actor, with_queries=with_queries)
     else:
-        thresholds = scaled_values(Policy(), from_top=TVR_RANKING.top_grade, to_top=project.top_grade)
-        policy_publish(project=project, actor=actor, **thresholds)
+        policy_begin(project=project, actor=actor)
         guideline_begin(project=project, actor=actor)
     if sizes is None:
         return project, {}
@@ -121,14 +127,17 @@ def project_create(
 def rules_change(*, project: Project, actor: User, values: Mapping[str, int]) -> int:
     """Give a project other rules; return how many batches that nobody has begun were taken back for it.
 
-    Another scale puts the default guideline of that scale in force. Raises NotPossibleNow: somebody has begun to judge,
-    a pair of known truth has its grade, or something is being prepared; NotPossible: no project can have these rules.
+    ``values`` are those that change, by the names of RULE_FIELDS. Another scale puts its default guideline in force.
+
+    Raises:
+        NotPossibleNow: the rules are fixed (``rules_fixed_by``), or something is being prepared.
+        NotPossible: no project can have these rules.
     """
     row = Project.objects.select_for_update(no_key=True).get(pk=project.pk)
     batches = Batch.objects.filter(project=row)
     list(batches.select_for_update().order_by("pk"))  # who takes one now is waited for, and seen below
     before = {name: getattr(row, name) for name in RULE_FIELDS}
-    if before == dict(values):
+    if before == before | dict(values):
         return 0
     if reason := rules_fixed_by(row):
         raise NotPossibleNow(f"{reason} The rules stay as they are.")
@@ -162,6 +171,8 @@ def rules_possible_or_refused(project: Project) -> None:
 
 def rules_fixed_by(project: Project) -> str:
     """Say why the rules of a project cannot change any more; empty where they can."""
+    if project.poolings.filter(state=Pooling.State.DONE).exists():
+        return "There are pairs of a pool or of a coverage study."
     judged = Judgment.objects.filter(pair__batch__project=project)
     if judged.exists() or Assignment.objects.filter(project=project).exists():
         return "Somebody has begun to judge."

@@ -29,7 +29,8 @@ from judging.guidelines.forms import LABELS, PolicyForm
 from judging.guidelines.models import POLICY_VALUES
 from judging.guidelines.selectors import policy_in_force
 from judging.models import Batch, BatchReview, Pair, Policy
-from judging.pay.rules import TVR_RANKING, Assumptions, Forecast
+from judging.pay.rules import Forecast
+from judging.pay.selectors import expected_of
 from judging.people.selectors import actor_names
 from judging.projects import overview as projects_overview
 from judging.projects import selectors, services
@@ -207,30 +208,29 @@ RULES_PAGE = "judging/projects/rules.html"
 
 @project_page(STAFF)
 def rules(request: MemberRequest, project: Project) -> HttpResponse:
-    """Show by what rules pairs are settled, beside the paper's, and what they cost in judgments."""
-    return render(request, RULES_PAGE, _rules_context(project, RulesForm(instance=project)))
+    """Show by what rules pairs are settled, beside the paper's, and what they, or those of the address, cost."""
+    row = Project.objects.get(pk=project.pk)  # the form writes into it
+    form = RulesForm(request.GET, instance=row) if request.GET else RulesForm(instance=row)
+    return render(request, RULES_PAGE, _rules_context(project, form))
 
 
 def _rules_context(project: Project, form: RulesForm) -> dict[str, Any]:
-    here, paper = projects_overview.assumptions_of(project), TVR_RANKING
+    columns = [("Here", project)]
+    if form.is_bound and form.is_valid():
+        columns.append(("Your choice", form.instance))
+    columns += [(label, Project(**values)) for label, values in PRESETS.values()]
     return {
         "form": form,
         "fixed_by": services.rules_fixed_by(project),
-        "paper": PRESETS["tvr-ranking"][1],
-        "costs": [
-            ("Judgments of a pair that agrees at once", project.judges, paper.judges),
-            ("Judgments of a pair, second rounds included", *map(_of_a_pair, (here, paper))),
-            ("Judgments of 100 queries, with second batches as in the paper", *map(_of_100_queries, (here, paper))),
-        ],
+        "columns": [(label, row, _costs(project, row)) for label, row in columns],
     }
 
 
-def _of_a_pair(assumptions: Assumptions) -> float:
-    return round(assumptions.judges * (1 + assumptions.escalated), 2)
-
-
-def _of_100_queries(assumptions: Assumptions) -> int:
-    return round(Forecast(replace(assumptions, queries=100)).judging.judgments)
+def _costs(project: Project, row: Project) -> list[float]:
+    """Count the judgments of a pair and of 100 queries by the rules of ``row``, second batches as in the paper."""
+    here = projects_overview.assumptions_of(project) if row is project else expected_of(row)
+    forecast = Forecast(replace(here, queries=100))
+    return [round(here.judges * (1 + here.escalated), 2), round(forecast.judging.judgments)]
 
 
 @project_action(LEAD, back="judging:rules")
@@ -240,7 +240,7 @@ def rules_change(request: MemberRequest, project: Project) -> HttpResponse:
     if not form.is_valid():
         note = "Nothing was changed; look at the values."
         return refused(request, RULES_PAGE, _rules_context(project, form), note)
-    n_batches = services.rules_change(project=project, actor=request.user, values=form.cleaned_data)
+    n_batches = services.rules_change(project=project, actor=request.user, values=form.changes)
     messages.success(request, "The rules are changed.")
     if n_batches:
         messages.info(request, f"Batches taken back, as nobody had begun them: {n_batches}. Open them under Queries.")

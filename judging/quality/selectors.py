@@ -1,6 +1,6 @@
 """Judgments as columns, figures as last computed, and pairs of known truth that can be asked among others, unnoticed.
 
-Known is what two annotators settled at once with equal grades. Whoever has seen the pair before, in whatever place, is
+Known is what a first round settled at once with equal grades. Whoever has seen the pair before, in whatever place, is
 not asked it again; pilots are left out, as their guideline was a try-out.
 """
 

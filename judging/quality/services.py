@@ -23,7 +23,7 @@ from judging.guidelines.selectors import policy_in_force
 from judging.models import Assignment, Batch, GoldGrade, Policy, QualityAlert, QualityReport
 from judging.quality import selectors
 from judging.quality.rules import quality as rules
-from judging.quality.rules.quality import BATCH_LEAST, gold_among, gold_due
+from judging.quality.rules.quality import gold_among, gold_due, gold_least
 from judging.review.selectors import annotator_numbers
 from judging.work.rules import rules_of, with_change
 from judging.work.selectors.assignments import OpenAssignment, PairView, slots_taken
@@ -58,9 +58,8 @@ def gold_batch_for(project: Project, annotator: User, *, policy: Policy) -> tupl
     due = _due(project.pk, annotator, policy, more=0)
     if due < project.batch_size:
         return None
-    batch_id = selectors.gold_batch(
-        project_id=project.pk, annotator_id=annotator.pk, least=min(BATCH_LEAST, project.batch_size)
-    )
+    least = gold_least(project.batch_size)
+    batch_id = selectors.gold_batch(project_id=project.pk, annotator_id=annotator.pk, least=least)
     if batch_id is None:
         return None
     batch = Batch.objects.select_for_update().get(pk=batch_id)

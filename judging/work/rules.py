@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import NamedTuple, Protocol, TypeVar
 from uuid import UUID, uuid5
 
-SHADES = range(5)
+SHADES = range(10)
 
 
 class Rules(NamedTuple):
@@ -45,7 +45,7 @@ class Rules(NamedTuple):
         return f"grades 0 to {self.top_grade}, {judges} judges a round, {rounds}, grades agree when {near}"
 
     def shade(self, grade: int) -> int:
-        """Return which of the five colours, worst to best, shows the grade."""
+        """Return which of the ten colours, worst to best, shows the grade; no two grades of a scale share one."""
         return round(grade * SHADES[-1] / self.top_grade)
 
 
@@ -61,11 +61,19 @@ PRESETS: dict[str, tuple[str, dict[str, int]]] = {  # what a new project can beg
 }
 
 
-def preset_rules(preset: str, *, top_grade: int | None = None) -> Rules:
-    """Return the rules of a preset, or those with another scale; 0 to 1 leaves no spread but 0."""
-    rules = Rules(*(PRESETS[preset][1][name] for name in Rules._fields))
-    top_grade = top_grade or rules.top_grade
-    return rules._replace(top_grade=top_grade, max_spread=min(rules.max_spread, top_grade - 1))
+def preset_rules(preset: str, **changes: int | None) -> Rules:
+    """Return the rules of a preset with ``changes`` by their names; None changes nothing.
+
+    On a shorter scale a spread that is not among them is the largest there is. Raises ValueError: no two grades would
+    be too far apart.
+    """
+    named = {name: value for name, value in changes.items() if value is not None}
+    rules = Rules(*(PRESETS[preset][1][name] for name in Rules._fields))._replace(**named)
+    if "max_spread" not in named:
+        rules = rules._replace(max_spread=min(rules.max_spread, rules.top_grade - 1))
+    if rules.max_spread >= rules.top_grade:
+        raise ValueError(f"On grades from 0 to {rules.top_grade} no two would be more than {rules.max_spread} apart.")
+    return rules
 
 
 class HasRules(Protocol):

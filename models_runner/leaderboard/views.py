@@ -104,7 +104,7 @@ def _board(request: MemberRequest, project: Project, filters: LeaderboardFilters
             if not (filters.is_blind and name == RECALL)
         ],
         "releases": releases,
-        "lacks_similarity_run": sees_all(request.membership) and not _has_similarity_run(releases[0]),
+        "is_similarity_run_missing": sees_all(request.membership) and not _has_similarity_run(releases[0]),
         "splits": splits,
         "open_splits": [split for split in splits if not settings.hides(split)],
         "conventions": [each.value for each in Convention],

@@ -65,7 +65,7 @@ class Gain(enum.Enum):
 
 
 class Empty(enum.Enum):
-    """What a query without a relevant moment scores if the run answers it with nothing.
+    """Score of a query without a relevant moment if the run answers it with nothing.
 
     ZERO: 0, as published. ONE: 1, since nothing is the right answer; with anything else it scores 0.
     """

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from judging.qualification.rules.truth import levels_distinguished, rounded_up
 from judging.quality.rules.agreement import Weights, kappa_values, percentiles, resampled
-from judging.work.rules import TVR_RANKING
+from judging.work.rules import TVR_RANKING, Rules
 
 ROUNDING = 1e-9  # a value of exactly the threshold passes, whichever way its division was rounded
 ANY_LOW, ANY_LEVELS = -1.0, 1  # what asks for nothing; a bias does from the top grade on
@@ -194,6 +194,21 @@ def expected_shares(n_grades: int) -> Sequence[float]:
     return [float(part) for part in np.repeat(PUBLISHED, n_grades).reshape(n_grades, -1).sum(axis=1) / n_grades]
 
 
+MISALIGNED = 0.1183  # share of first grades further than one from the truth: TVR-Ranking, section 3.1
+
+
+@cache
+def misaligned_share(scale: Rules) -> float:
+    """Return which share of an honest annotator's first grades is too far from the truth: the paper's by its rules."""
+    return MISALIGNED * _misaligned_by_noise(scale) / _misaligned_by_noise(TVR_RANKING)
+
+
+def _misaligned_by_noise(scale: Rules) -> float:
+    grades, shares = np.arange(len(scale.grades)), np.asarray(expected_shares(len(scale.grades)))
+    is_far = np.abs(grades[:, None] - grades) > scale.max_spread  # [G, G]
+    return float((honest(len(grades)) * is_far).sum(axis=0) @ shares / shares.sum())
+
+
 def truths_of(truths: Iterable[Decimal], n_grades: int) -> Truths:
     """Sum up the truths of the pairs of an attempt."""
     values = list(truths)
@@ -220,6 +235,11 @@ def noisy(noise: float, n_grades: int) -> Chances:
     return np.diff(at_most, axis=0, prepend=0.0, append=1.0)
 
 
+def honest(n_grades: int) -> Chances:
+    """Grades as the paper's annotators did, on any scale."""
+    return noisy(NOISE * (n_grades - 1) / TVR_RANKING.top_grade, n_grades)
+
+
 def zero_and_random(n_grades: int) -> Chances:
     """Tells 0 from the rest, and gives the rest any grade above 0 at random."""
     chances = np.full((n_grades, n_grades), 1 / (n_grades - 1))
@@ -238,7 +258,7 @@ def strategies(n_grades: int) -> Mapping[Grader, list[Chances]]:
         Grader.CONSTANT: [always([grade] * n_grades) for grade in grades],
         **({Grader.TWO_LEVEL: two_level} if n_grades > TWO_GRADES else {}),
         Grader.SHIFTED: [always([*grades[1:], grades[-1]])],
-        Grader.HONEST: [noisy(NOISE * (n_grades - 1) / TVR_RANKING.top_grade, n_grades)],
+        Grader.HONEST: [honest(n_grades)],
     }
 
 

@@ -79,7 +79,6 @@ def rounded_up(truth: Decimal | int) -> int:
 
 
 Pair = TypeVar("Pair", bound=Hashable)
-MISALIGNED = 0.1183  # share of first grades further than one from the truth: TVR-Ranking, section 3.1
 SELDOM = 0.05  # of honest annotators are called far
 
 
@@ -90,22 +89,28 @@ class Distance:
     n: int
     misaligned: int  # too far from the anchor
     bias: float | None  # mean of grade less anchor
+    expected: float  # share of an honest annotator's grades that are too far (``passing.misaligned_share``)
+
+    @property
+    def expected_percent(self) -> float:
+        return 100 * self.expected
 
     @property
     def is_far(self) -> bool:
-        """Whether an annotator of the paper would be as far in fewer than one case of twenty (binomial, one-sided)."""
+        """Whether an honest annotator would be as far in fewer than one case of twenty (binomial, one-sided)."""
         chances = [
-            comb(self.n, k) * MISALIGNED**k * (1 - MISALIGNED) ** (self.n - k)
+            comb(self.n, k) * self.expected**k * (1 - self.expected) ** (self.n - k)
             for k in range(self.misaligned, self.n + 1)
         ]
         return self.misaligned > 0 and sum(chances) < SELDOM
 
 
-def distance(grades: Mapping[Pair, int], anchors: Mapping[Pair, int], scale: Rules) -> Distance:
+def distance(grades: Mapping[Pair, int], anchors: Mapping[Pair, int], scale: Rules, *, expected: float) -> Distance:
     """First grades beside the anchors, over the pairs that have both."""
     both = [(grades[pair], anchor) for pair, anchor in anchors.items() if pair in grades]
     far = sum(not is_aligned(grade, anchor, scale.max_spread) for grade, anchor in both)
-    return Distance(len(both), far, sum(grade - anchor for grade, anchor in both) / len(both) if both else None)
+    bias = sum(grade - anchor for grade, anchor in both) / len(both) if both else None
+    return Distance(len(both), far, bias, expected)
 
 
 LEAST_T = 3.2  # chance reaches it about once in 1,000 comparisons of 40 pairs with 40

@@ -7,7 +7,7 @@ when it is shown to everybody: in the tutorial, or as an example of a guideline.
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from django.db.models import Count, Q, QuerySet
@@ -188,7 +188,8 @@ def exam_anchor_rows(exam: Exam) -> list[tuple[int | None, Distance]]:
     for annotator, known_id, grade in _first_grades(exam, known_pair__in=anchors):
         grades.setdefault(annotator, {})[known_id] = grade
     numbers, scale = annotator_numbers(exam.project), rules_of(exam.project)
-    anchor_rows = [(numbers.get(person), distance(own, anchors, scale)) for person, own in grades.items()]
+    beside = partial(distance, anchors=anchors, scale=scale, expected=passing.misaligned_share(scale))
+    anchor_rows = [(numbers.get(person), beside(own)) for person, own in grades.items()]
     return sorted(anchor_rows, key=lambda row: by_number(row[0]))
 
 

@@ -264,7 +264,7 @@ ON CONFLICT DO NOTHING"""
 
 
 def known_pairs_enter(*, project_id: int, since: datetime | None = None) -> int:
-    """Enter the pairs that two annotators settled with equal grades; a repeat enters what is new. Say how many.
+    """Enter the pairs that a first round settled with equal grades; a repeat enters what is new. Say how many.
     ``since`` looks at batches done since then alone. Pilot batches, whose guideline was a try-out, are left out."""
     with connection.cursor() as cursor:
         cursor.execute(ENTER, {"project": project_id, "since": since})

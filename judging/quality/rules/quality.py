@@ -200,7 +200,9 @@ def alerts(figures: Figures, limits: Mapping[str, float]) -> list[Past]:
     return past
 
 
-BATCH_LEAST = 10  # known pairs that make a finished batch worth asking again; all of a smaller one
+def gold_least(batch_size: int) -> int:
+    """Return how many known pairs make a finished batch worth showing again: half of it."""
+    return max(1, batch_size // 2)
 
 
 def gold_due(*, n_shown: int, gold: int, percent: int) -> int:

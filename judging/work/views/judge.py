@@ -262,7 +262,7 @@ def pair_part(request: HttpRequest, template: str, context: dict[str, Any], *, s
 
 @lru_cache(maxsize=256)
 def grade_buttons(levels: tuple[str, ...], pressed: int | None) -> SafeString:
-    """The five buttons, the same on every screen of a guideline: a level reads "Good: the action agrees"."""
+    """The buttons, the same on every screen of a guideline: a level reads "Good: the action agrees"."""
     parts = [line.partition(":") for line in levels]
     buttons = [(grade, name.strip(), meaning.strip()) for grade, (name, _, meaning) in enumerate(parts)]
     return loader.render_to_string("judging/work/_grades.html", {"levels": buttons, "pressed": pressed})

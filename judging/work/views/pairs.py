@@ -26,7 +26,7 @@ RECUT = "The clip is being cut anew. The old one is shown until it is there."
 CHUNK = 500
 LISTS = {FLAGGED: "judging:flags", DROPPED: "judging:dropped", WITHDRAWN: "judging:withdrawn"}
 OUT = [
-    (Pair.Reason.NO_CONSENSUS.value, "no consensus of four"),
+    (Pair.Reason.NO_CONSENSUS.value, "no consensus"),
     (Pair.Reason.NO_SECOND_ROUND.value, "no second round"),
     (Pair.Reason.WITHDRAWN_BY_LEAD.value, "withdrawn by a lead"),
     (Pair.Reason.FLAGGED_TWICE.value, "flagged twice"),

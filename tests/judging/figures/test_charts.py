@@ -4,32 +4,44 @@ import re
 from xml.etree import ElementTree as ET
 
 import pytest
+from django.conf import settings
 
 from core.charts.canvas import Canvas, document
 from judging.figures.charts import Ranked, ranked_chart, shares_chart, standalone_style
-from judging.work.rules import TVR_RANKING, Rules, near_words
+from judging.work.rules import SHADES, TVR_RANKING, Rules, near_words
 from tests.core.test_charts import elements_of, words
 
 
 def test_shares_fill_the_column_and_nothing_is_drawn_for_none() -> None:
     chart = shares_chart("Shares", ["1", "2"], [(1, 0, 0, 0, 3), (0, 0, 0, 0, 0)], TVR_RANKING, x_name="rank")
-    zero, four = (elements_of(chart, "rect", css)[-1] for css in ("r0", "r4"))  # the first is the legend's
+    zero, four = (elements_of(chart, "rect", css)[-1] for css in ("r0", "r9"))  # the first is the legend's
     assert float(four.get("height", "")) == pytest.approx(3 * float(zero.get("height", "")), abs=0.2)
     foot = float(four.get("y", "")) + float(four.get("height", ""))
     assert foot == pytest.approx(float(zero.get("y", "")), abs=0.2)
     assert zero[0].text == "1: relevance 0: 1 of 4, 25.0 %"
-    assert len(elements_of(chart, "rect", "r2")) == 1
+    assert len(elements_of(chart, "rect", "r4")) == 1
 
 
 def test_no_and_yes_are_drawn_in_the_colours_of_the_worst_and_the_best() -> None:
     yes_or_no = Rules(top_grade=1, judges=3, max_spread=0, max_rounds=2)
     chart = shares_chart("Shares", ["1"], [(1, 3)], yes_or_no, x_name="rank")
-    titles = {css: [bar[0].text for bar in elements_of(chart, "rect", css) if len(bar)] for css in ("r0", "r1", "r4")}
+    titles = {css: [bar[0].text for bar in elements_of(chart, "rect", css) if len(bar)] for css in ("r0", "r1", "r9")}
     no, yes = "1: relevance 0: 1 of 4, 25.0 %", "1: relevance 1: 3 of 4, 75.0 %"
-    assert titles == {"r0": [no], "r1": [], "r4": [yes]}
-    assert [len(elements_of(chart, "rect", f"r{shade}")) for shade in range(5)] == [2, 0, 0, 0, 2]  # with the legend
+    assert titles == {"r0": [no], "r1": [], "r9": [yes]}
+    assert [len(elements_of(chart, "rect", f"r{shade}")) for shade in SHADES] == [2, *[0] * 8, 2]  # with the legend
     bars = ranked_chart("Yes", [Ranked(1, 1, "settled", None)], yes_or_no)
-    assert len(elements_of(bars, "rect", "r4")) == 1
+    assert len(elements_of(bars, "rect", "r9")) == 1
+
+
+@pytest.mark.parametrize("top_grade", range(1, 10))
+def test_each_grade_of_a_scale_has_a_colour_of_its_own_the_same_on_buttons_and_in_charts(top_grade: int) -> None:
+    scale = Rules(top_grade=top_grade, judges=2, max_spread=0, max_rounds=2)
+    shades = [scale.shade(grade) for grade in scale.grades]
+    assert shades == sorted(set(shades)) and (shades[0], shades[-1]) == (SHADES[0], SHADES[-1])
+    css = (settings.BASE_DIR / "static/css/app.css").read_text()
+    (block,) = re.findall(rf'\[data-top-grade="{top_grade}"\] {{(.*)}}', css)
+    assert re.findall(r"--f(\d): var\(--r(\d)\)", block) == [(str(g), str(shade)) for g, shade in enumerate(shades)]
+    assert re.findall(r"--g(\d): var\(--c(\d)\)", block) == [(str(g), str(shade)) for g, shade in enumerate(shades)]
 
 
 @pytest.mark.parametrize(
@@ -70,4 +82,4 @@ def test_the_stylesheet_of_files_names_every_colour_itself() -> None:
     assert "@media" not in style
     classes = set(re.findall(r"svg\.chart \.([\w.-]+)", style))
     assert {"r0", "r4", "cell", "grid", "axis", "series-1", "line.series-2", "strong", "weak", "few"} <= classes
-    assert "svg.chart .r4 { fill: #2f7d5b; }" in style
+    assert "svg.chart .r9 { fill: #2f7d5b; }" in style

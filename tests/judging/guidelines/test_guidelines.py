@@ -174,8 +174,10 @@ def test_every_scale_has_its_levels_and_its_text(top_grade: int, number: str) ->
     assert f"## The {number} grades" in body and f"it is no **{top_grade}**," in body and "$" not in body
     assert (f"makes a **{top_grade}** impossible" in body) == (top_grade < 3)
     assert ("costs one grade, not all" in body) == (top_grade >= 3)
-    if top_grade != 4:
+    if top_grade > 4:
         assert [row.split(" | ")[1].removesuffix(" |") for row in rows] == levels[::-1]
+    examples = [row.split(" | ")[2].removesuffix(" |") for row in rows] if top_grade <= 4 else []
+    assert len(set(examples)) == (top_grade + 1 if top_grade <= 4 else 0)
 
 
 def test_a_project_begins_with_the_guideline_of_its_scale_and_keeps_to_it() -> None:

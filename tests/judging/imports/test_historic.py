@@ -4,6 +4,7 @@ import json
 import os
 from io import StringIO
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -14,7 +15,8 @@ from core.exceptions import ImportRefused, NotPossible
 from core.models import AuditEvent
 from judging.imports.historic import judgments_import, judgments_store, read_judgments
 from judging.models import Batch, Judgment, Pair
-from judging.work.rules import preset_rules, rules_of
+from judging.releases.services import release_build, release_create
+from judging.work.rules import Rules, preset_rules, rules_of
 from tests.factories import ProjectFactory, UserFactory
 
 SHARED = Path(os.environ.get("MOMENTJUDGE_SHARED", Path(__file__).resolve().parents[4] / "shared"))
@@ -99,6 +101,18 @@ class TestByHand:
         assert judgments_import(path=file, project_name="old", rules=rules) == counts
         with pytest.raises(NotPossible, match="by other rules"):
             judgments_import(path=file, project_name="old", rules=preset_rules("yes-or-no", top_grade=2))
+        release = release_build(release_id=release_create(project=Project.objects.get(), actor=None).pk)
+        with release.archive.open("rb") as source, ZipFile(source) as archive:
+            datasheet = " ".join(archive.read("datasheet.md").decode().split())
+        assert "relevance from 0 to 1." in datasheet and "of 3 annotators a round. Equal grades settled it" in datasheet
+        assert "Otherwise 3 others graded it; of six grades one highest and one lowest" in datasheet
+
+    def test_rules_of_no_preset(self, file: Path) -> None:
+        rules = preset_rules("tvr-ranking", judges=3, max_spread=2, max_rounds=1)
+        assert rules == Rules(top_grade=4, judges=3, max_spread=2, max_rounds=1)
+        assert preset_rules("tvr-ranking", top_grade=1).max_spread == 0
+        with pytest.raises(ValueError, match="On grades from 0 to 2 no two would be more than 2 apart"):
+            preset_rules("tvr-ranking", top_grade=2, max_spread=2)
 
     def test_a_name_that_is_taken(self, file: Path) -> None:
         ProjectFactory(name="old")

@@ -14,12 +14,14 @@ from judging.projects.services import project_create, rules_change
 from judging.qualification.services.training import training_pair_grade
 from judging.work.rules import PRESETS, RULE_FIELDS
 from tests.factories import (
+    NOW,
     AssignmentFactory,
     BatchFactory,
     CandidateFactory,
     CorpusFactory,
     KnownPairFactory,
     MomentFactory,
+    PoolingFactory,
     ProjectFactory,
     QueryFactory,
     lead,
@@ -82,12 +84,34 @@ def test_thresholds_in_grades_follow_the_scale() -> None:
     project, _ = project_create(name="new", corpus=CorpusFactory(), sizes=None)
     actor, rules = lead(project), rules_in(project)
     rules_change(project=project, actor=actor, values=rules | {"top_grade": 9})
-    assert thresholds(project) == (4.5, 1.35, 1.6875)
+    assert thresholds(project) == (4.5, 0.6, 1.6875)
     rules_change(project=project, actor=actor, values=rules)
     assert thresholds(project) == (2.0, 0.6, 0.75)
     policy_publish(project=project, actor=actor, exam_bias=5, alert_bias=40)  # more than the scale: nothing is asked
     rules_change(project=project, actor=actor, values=rules | {"top_grade": 9})
     assert thresholds(project) == (4.5, 9, 9)
+
+
+def test_two_leads_who_change_other_values_both_succeed() -> None:
+    project = ProjectFactory()
+    for values in ({"judges": 3}, {"batch_size": 10}):
+        rules_change(project=project, actor=lead(project), values=values)
+    assert rules_in(project) == rules_in(ProjectFactory()) | {"judges": 3, "batch_size": 10}
+
+
+def test_an_opened_pool_fixes_them() -> None:
+    project = PoolingFactory(state="done", opened_at=NOW).project
+    with pytest.raises(NotPossibleNow, match="pool or of a coverage study"):
+        rules_change(project=project, actor=lead(project), values={"judges": 3})
+
+
+@pytest.mark.parametrize(("top_grade", "values"), [(1, (2, 58)), (2, (3, 37)), (4, (3, 25)), (9, (3, 17))])
+def test_other_scales_ask_for_what_they_have(top_grade: int, values: tuple[int, int]) -> None:
+    """Levels told apart are no more than there are, and 25 equal grades of five are as odd as 58 of two."""
+    project, _ = project_create(name="new", corpus=CorpusFactory(), sizes=None)
+    rules_change(project=project, actor=lead(project), values={"top_grade": top_grade, "max_spread": 0})
+    policy = policy_in_force(project.pk)
+    assert (policy.exam_levels, policy.alert_run) == values
 
 
 def test_rules_are_fixed_once_somebody_has_begun_or_a_truth_is_known() -> None:

@@ -12,8 +12,9 @@ from accounts.models import Project
 from core.models import AuditEvent
 from judging.guidelines.selectors import guideline_in_force, policy_in_force
 from judging.models import Batch, JudgmentDay
+from judging.projects.services import rules_change
 from judging.work.rules import PRESETS, RULE_FIELDS, TVR_RANKING, rules_of
-from tests.factories import AssignmentFactory, BatchFactory, KnownPairFactory, admin, annotator
+from tests.factories import AssignmentFactory, BatchFactory, KnownPairFactory, admin, annotator, lead
 from tests.judging.views.acts import logged_in, url
 
 pytestmark = pytest.mark.django_db
@@ -94,22 +95,48 @@ def test_a_collection_begins_with_the_rules_chosen(lead_client: Client) -> None:
 def test_costs_stand_beside_the_papers(project: Project) -> None:
     Project.objects.filter(pk=project.pk).update(judges=3, max_rounds=1, has_second_batch=False)
     page = logged_in(admin(project)).get(url("rules", project)).content.decode()
-    assert "Leads can change them until somebody begins to judge." in page
-    row = page[page.index("Judgments of 100 queries") :]
-    assert row.index("5,999") < row.index("6,9")
+    assert "Leads can change them until somebody begins to judge" in page
+    assert "Show what they cost" not in page
+    costs = costs_in(page)
+    assert costs["Here"] == ("3", "5,999") and costs[PRESETS["tvr-ranking"][0]] == ("2.36", "6,943")
+    assert list(costs) == ["Here", *(label for label, _ in PRESETS.values())]
 
 
-def cost_of_a_pair(client: Client, project: Project) -> list[str]:
-    page = client.get(url("rules", project)).content.decode()
-    return re.findall(r"second rounds included</th><td>([\d.]+)</td><td>([\d.]+)", page)[0]
+def costs_in(page: str) -> dict[str, tuple[str, str]]:
+    """Judgments of a pair and of 100 queries, by the name of the rules."""
+    rows = re.findall(r'<th scope="row">([^<]+)</th>.*?number">([\d.,]+)</td><td class="number">([\d.,]+)', page)
+    return {label: (pair, queries) for label, pair, queries in rows}
+
+
+def cost_of_a_pair(client: Client, project: Project) -> str:
+    return costs_in(client.get(url("rules", project)).content.decode())["Here"][0]
 
 
 def test_what_a_pair_costs_depends_on_the_scale_and_the_spread(lead_client: Client, project: Project) -> None:
-    here, paper = cost_of_a_pair(lead_client, project)
-    assert here == paper == "2.36"
+    assert cost_of_a_pair(lead_client, project) == "2.36"
     Project.objects.filter(pk=project.pk).update(top_grade=9, max_spread=0)
-    here, paper = cost_of_a_pair(lead_client, project)
-    assert float(here) > 3.5 and paper == "2.36"
+    assert float(cost_of_a_pair(lead_client, project)) > 3.5
+
+
+def test_the_cost_of_a_choice_is_shown_before_it_is_made(lead_client: Client, project: Project) -> None:
+    page = lead_client.get(url("rules", project), rules_form(project, **YES_OR_NO)).content.decode()
+    costs = costs_in(page)
+    assert costs["Here"][0] == "2.36" and float(costs["Your choice"][0]) > 4
+    project.refresh_from_db()
+    assert rules_of(project) == TVR_RANKING
+    page = lead_client.get(url("rules", project), rules_form(project, judges=4)).content.decode()
+    assert "two or three judge in a round" in page and "Your choice" not in costs_in(page)
+
+
+def test_what_somebody_else_changed_meanwhile_stays(lead_client: Client, project: Project) -> None:
+    """The form carries what its lead saw; what they left as it was is not changed back."""
+    initial = {f"initial-{name}": getattr(project, name) for name in RULE_FIELDS}
+    rules_change(project=project, actor=lead(project), values={"judges": 3})
+    assert (
+        lead_client.post(url("rules-change", project), rules_form(project, batch_size=10) | initial).status_code == 302
+    )
+    project.refresh_from_db()
+    assert (project.judges, project.batch_size, project.has_second_batch) == (3, 10, True)
 
 
 def test_what_a_pair_costs_is_counted_once_there_are_enough_judgments(lead_client: Client, project: Project) -> None:
@@ -117,6 +144,6 @@ def test_what_a_pair_costs_is_counted_once_there_are_enough_judgments(lead_clien
     day = JudgmentDay.objects.create(
         project=project, annotator=annotator(project), day=date(2026, 1, 1), judgments=498, **counts
     )
-    assert cost_of_a_pair(lead_client, project)[0] == "2.36"
+    assert cost_of_a_pair(lead_client, project) == "2.36"
     JudgmentDay.objects.filter(pk=day.pk).update(judgments=500, second_round=100)
-    assert cost_of_a_pair(lead_client, project)[0] == "2.50"
+    assert cost_of_a_pair(lead_client, project) == "2.50"

@@ -172,7 +172,7 @@ class TestAnchors:
         sit_all(exam, [4, 4, 4])
         page = body(client, "exam", exam)
         assert "Beside your anchors" in page and ">far</span>" in page
-        assert "(11.83 %, on grades from 0 to 4)" in page
+        assert "(11.8 % by the rules here)" in page
         assert "Your anchor" not in page
         client.post(url("known-anchor", exam.known_pairs.first()), {"grade": ""}, follow=True)
         assert not exam.known_pairs.filter(anchor=None).exists()

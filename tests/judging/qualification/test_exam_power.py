@@ -13,9 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judging.models import Pair
+from accounts.models import Project
+from judging.guidelines.selectors import pass_rule_of
+from judging.guidelines.services import scaled_values
+from judging.models import Pair, Policy
 from judging.qualification.rules.passing import (
-    MOST,
     NOISE,
     PUBLISHED,
     Grader,
@@ -261,9 +263,16 @@ def test_nobody_who_ought_to_fail_passes_an_exam_of_yes_and_no() -> None:
     assert chances[Grader.HONEST].within == pytest.approx(1, abs=0.01)
 
 
-def test_chances_on_ten_grades() -> None:
-    chances = power((Truths((10,) * 10, 450.0),), DEFAULT, attempts=2)
-    assert max(chances[grader].within for grader in (Grader.RANDOM, Grader.CONSTANT, Grader.SHIFTED)) <= MOST
+@pytest.mark.parametrize("top_grade", range(1, 10))
+def test_nobody_who_ought_to_fail_passes_by_the_policy_that_a_scale_begins_with(top_grade: int) -> None:
+    """A bias that grew with the scale let through who grades one too high always."""
+    rule = pass_rule_of(
+        Policy(project=Project(top_grade=top_grade), **scaled_values(Policy(), from_top=4, to_top=top_grade))
+    )
+    attempt_truths = truths_drawn(expected_shares(top_grade + 1), pairs=100, draws=3, seed=1)
+    chances = power(attempt_truths, rule, attempts=2)
+    assert ExamPower(chances, "drawn", 100).too_easy == []
+    assert chances[Grader.HONEST].within > 0.95
 
 
 def test_what_is_expected_where_nothing_is_known() -> None:

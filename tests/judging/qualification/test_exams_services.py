@@ -14,6 +14,7 @@ from core.models import AuditEvent
 from judging.exceptions import AttemptOver, NotPossibleNow, TooFewPairs, Unfinished
 from judging.guidelines.services import policy_publish
 from judging.models import Exam, ExamAttempt, KnownPair
+from judging.qualification.rules.passing import MISALIGNED
 from judging.qualification.rules.truth import Distance
 from judging.qualification.selectors.exam_attempts import onboarding_facts
 from judging.qualification.selectors.exams import (
@@ -389,8 +390,8 @@ class TestTruthRule:
         give(begun, pairs_in_order(start(begun, exam.project))[0], 4)
         rows = dict(exam_anchor_rows(exam))
         assert rows == {
-            far.annotator.memberships.get().number: Distance(4, 4, 0.5),
-            near.annotator.memberships.get().number: Distance(4, 0, 0.5),
+            far.annotator.memberships.get().number: Distance(4, 4, 0.5, MISALIGNED),
+            near.annotator.memberships.get().number: Distance(4, 0, 0.5, MISALIGNED),
         }
         assert [distance.is_far for distance in rows.values()] == [True, False]
 

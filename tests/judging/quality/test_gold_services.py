@@ -9,7 +9,7 @@ from accounts.models import Project, User
 from judging.exceptions import FormStale
 from judging.guidelines.services import policy_publish
 from judging.models import Assignment, Batch, GoldGrade, Judgment, Pair
-from judging.quality.rules.quality import BATCH_LEAST
+from judging.quality.rules.quality import gold_least
 from judging.quality.selectors import gold_counts
 from judging.work.selectors.assignments import final_grades, given_in, preview_visible_to, work_done
 from judging.work.services.assignments import assignment_finish, assignment_return, assignment_take
@@ -46,7 +46,10 @@ def batch_of(project: Project, pairs: int) -> Batch:
     return batch
 
 
-def finished(project: Project, pairs: int = BATCH_LEAST) -> Batch:
+KNOWN = gold_least(20)  # pairs of a batch of twenty
+
+
+def finished(project: Project, pairs: int = KNOWN) -> Batch:
     batch = batch_of(project, pairs + 1)
     judge(batch, [3] * pairs + [2])
     judge(batch, [3] * pairs + [3])
@@ -106,19 +109,19 @@ class TestWholeBatch:
         project = batch.project
         person = annotator(project)
         for _ in range(4):
-            judge(batch_of(project, BATCH_LEAST), [1] * BATCH_LEAST, person)
+            judge(batch_of(project, KNOWN), [1] * KNOWN, person)
         gold_in_force(project, 50)
         real = batch_of(project, 2)
         assignment = next_of(project, person)
         assert assignment.batch_id != real.pk
         assert sorted(assignment.gold_ids) == sorted(assignment.pair_ids)
-        assert len(assignment.pair_ids) == BATCH_LEAST + 1
+        assert len(assignment.pair_ids) == KNOWN + 1
         for pair in pairs_by_rank(assignment):
             give(assignment, pair, 3)
         assert assignment_finish(project=project, annotator=person, now=NOW)
-        assert GoldGrade.objects.filter(truth=3).count() == BATCH_LEAST
+        assert GoldGrade.objects.filter(truth=3).count() == KNOWN
         assert GoldGrade.objects.filter(truth=None).count() == 1  # settled with different grades: for company
-        assert gold_counts(project) == {person.pk: (BATCH_LEAST, 0)}
+        assert gold_counts(project) == {person.pk: (KNOWN, 0)}
         assignment.batch.refresh_from_db()
         assert (assignment.batch.state, assignment.batch.free_slots) == ("done", 0)
         assert next_of(project, person).batch_id == real.pk
@@ -126,8 +129,11 @@ class TestWholeBatch:
     def test_three_equal_grades_are_a_truth_where_three_judge(self) -> None:
         project = ProjectFactory(top_grade=1, judges=3, max_spread=0, batch_size=5)
         batch = batch_of(project, 5)
+        for grade in (1, 1, 0):
+            judge(batch, [1, 1, 1, grade, grade])  # two pairs go to a second round: they are for company
+        batch_advance(batch_id=batch.pk)
         for _ in range(3):
-            judge(batch, [1] * 5)
+            judge(batch, [1, 1])
         batch_advance(batch_id=batch.pk)
         person = annotator(project)
         for _ in range(2):
@@ -138,9 +144,9 @@ class TestWholeBatch:
         assert assignment.batch_id == batch.pk
         for pair, value in zip(pairs_by_rank(assignment), [0, 1, 1, 1, 1], strict=True):
             give(assignment, pair, value)
-        assert set(assignment.gold_grades.values_list("truth", flat=True)) == {1}
+        assert set(assignment.gold_grades.values_list("truth", flat=True)) == {1, None}
         assert assignment_finish(project=project, annotator=person, now=NOW)
-        assert gold_counts(project) == {person.pk: (5, 1)}
+        assert gold_counts(project) == {person.pk: (3, 1)}
 
     def test_not_when_nothing_else_waits(self) -> None:
         project = finished(BatchFactory(pairs=0).project).project
