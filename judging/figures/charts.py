@@ -265,7 +265,9 @@ def over_time(filters: FigureFilters) -> DrawnFigure:
     x_name = {Unit.DAY: "day", Unit.WEEK: "week from", Unit.MONTH: "month"}[unit]
     charts = [
         Chart("Agreement of first rounds", lines_chart("Agreement over time", bands, lines, axis, x_name=x_name)),
-        Chart("Pairs judged twice", columns_chart("Pairs over time", bars, height, x_name=x_name, height=110)),
+        Chart(
+            "Pairs with a whole first round", columns_chart("Pairs over time", bars, height, x_name=x_name, height=110)
+        ),
     ]
     facts = f"First rounds of {sum(period.n for period in periods):,} pairs."
     numbers = [[period.start.isoformat(), period.n, period.consensus, period.alpha] for period in periods]

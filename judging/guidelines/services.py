@@ -120,8 +120,12 @@ def policy_publish(*, project: Project, actor: User | None, seen_version: int | 
 
 def policy_begin(*, project: Project, actor: User | None) -> Policy:
     """Put the values in force that every project of its scale begins with."""
-    values = scaled_values(DEFAULTS, from_top=TVR_RANKING.top_grade, to_top=project.top_grade)
-    return policy_publish(project=project, actor=actor, **values)
+    return policy_publish(project=project, actor=actor, **policy_defaults(project.top_grade))
+
+
+def policy_defaults(top_grade: int) -> dict[str, Any]:
+    """Return the values with which a policy of such a scale begins, where they are not the model's defaults."""
+    return scaled_values(DEFAULTS, from_top=TVR_RANKING.top_grade, to_top=top_grade)
 
 
 IN_GRADES = ("extend_from_mean", "exam_bias", "alert_bias")

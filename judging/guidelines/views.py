@@ -10,7 +10,6 @@ from django.shortcuts import get_object_or_404, redirect, render
 from accounts.access import ANNOTATOR, EVERYONE, LEAD, MemberRequest, project_action, project_page, row_page
 from accounts.models import Membership, Project
 from accounts.rules import OUT
-from core.exceptions import NotPossible
 from core.forms import refused_form
 from judging.guidelines import services
 from judging.guidelines.forms import ClipsForm, ExampleForm, GradeChoiceForm, GuidelineForm
@@ -28,7 +27,7 @@ EDIT, EXAMPLES = "judging/guidelines/edit.html", "judging/guidelines/examples.ht
 def guideline(request: MemberRequest, project: Project) -> HttpResponse:
     """The text; annotators see what is new, and confirm that they have read it."""
     if not project.guidelines.exists():
-        raise NotPossible("This project has no guideline: its judgments were imported.")
+        return render(request, "judging/guidelines/none.html")
     context = guideline_context(project)
     if request.membership.status in OUT:
         context["examples"] = []  # their pictures are shown no more

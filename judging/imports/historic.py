@@ -1,6 +1,7 @@
 """Historic judgments: files of (pair_id, worker, relevance), or others read elsewhere, stored as ordinary rows."""
 
 import csv
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from annotation.pools.rules import BATCH_SIZE
 from core.audit import audit_record
 from core.exceptions import ImportRefused, NotPossible
 from core.models import AuditEvent
+from judging.guidelines.services import policy_defaults
 from judging.models import Batch, Judgment, Pair, Policy
 from judging.releases.reading import BadLines
 from judging.work.rules import TVR_RANKING, Outcome, Rules, State, rules_of, settle
@@ -84,6 +86,9 @@ def _pairs_of(rows: Iterable[tuple[Any, Sequence[Sequence[int]]]]) -> list[Histo
 def _numbers(line: Sequence[str], rules: Rules) -> tuple[int, int, int]:
     if len(line) != len(COLUMNS):
         raise ValueError(f"{len(line)} columns instead of {len(COLUMNS)}")
+    for name, cell in zip(COLUMNS, line, strict=True):
+        if not re.fullmatch(r"\s*[+-]?[0-9]{1,18}\s*", cell):
+            raise ValueError(f"{name} is no whole number: {cell[:20]!r}")
     pair_id, worker, grade = (int(cell) for cell in line)
     if not (0 <= pair_id <= LARGEST_PAIR_ID and 0 <= worker <= LARGEST_WORKER):
         raise ValueError("a number that is negative or too large")
@@ -153,7 +158,7 @@ def judgments_store(
         return project
     corpus = row_create(Corpus(name=project_name, is_placeholder=True))
     project = project_over(corpus=corpus, name=project_name, **rules._asdict())
-    Policy.objects.create(project=project, version=1)
+    Policy.objects.create(project=project, version=1, **policy_defaults(rules.top_grade))
     workers = {worker for pair in pairs for worker in pair.workers}
     annotators = placeholder_annotators(project=project, workers=workers, prefix="historic")
     queries = _queries(project, sorted({pair.pair_id // BATCH_SIZE for pair in pairs}), texts or {})

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 from django import forms
 from django.conf import settings
+from django.core.validators import MaxValueValidator, MinValueValidator
 
 from accounts.models import Project, User
 from annotation.corpora.selectors import projects_run_by
@@ -89,6 +90,9 @@ def preset_field(
     )
 
 
+RULE_BOUNDS = {"top_grade": (1, 9), "judges": (2, 3), "max_spread": (0, 8), "max_rounds": (1, 2), "batch_size": (5, 50)}
+
+
 class RulesForm(forms.ModelForm):  # type: ignore[type-arg]
     """The rules of a project; ``has_second_batch`` may be left out. Each field carries the value that was seen."""
 
@@ -96,6 +100,17 @@ class RulesForm(forms.ModelForm):  # type: ignore[type-arg]
         super().__init__(*args, **kwargs)
         for field in self.fields.values():
             field.show_hidden_initial = True
+        for name, (least, most) in RULE_BOUNDS.items():
+            field, words = self.fields[name], f"From {least} to {most}."
+            field.validators = [MinValueValidator(least, words), MaxValueValidator(most, words)]
+            field.widget.attrs |= {"min": least, "max": most}
+
+    def clean(self) -> dict[str, Any]:
+        values = super().clean() or {}
+        if "top_grade" in values and values.get("max_spread", 0) >= values["top_grade"]:
+            words = f"Less than the highest grade: from 0 to {values['top_grade'] - 1}."
+            self.add_error("max_spread", words)
+        return values
 
     @property
     def changes(self) -> dict[str, Any]:
@@ -170,7 +185,8 @@ class ProjectForm(forms.Form):
         source = cleaned["settings_of"] = self.projects.get(cleaned.get("settings_of", ""))
         rules = cleaned.get("rules", {})
         if source and any(getattr(source, name) != value for name, value in rules.items()):
-            self.add_error("rules", f"Settings of {source.name} are for its own rules; take both, or neither.")
+            words = f"Settings of {source.name} are for its own rules."
+            self.add_error("rules", f"{words} Choose “As in the project whose settings it takes”, or no settings.")
         if cleaned.get("with_queries") and (source is None or source.dataset.corpus_id != self.corpus.pk):
             self.add_error("with_queries", "Queries come only from a project over the same corpus; choose one above.")
         return cleaned

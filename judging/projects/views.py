@@ -27,8 +27,8 @@ from judging.exceptions import PolicyStale, ScreeningTooShort
 from judging.guidelines import services as guideline_services
 from judging.guidelines.forms import LABELS, PolicyForm
 from judging.guidelines.models import POLICY_VALUES
-from judging.guidelines.selectors import policy_in_force
-from judging.models import Batch, BatchReview, Pair, Policy
+from judging.guidelines.selectors import guideline_in_force, policy_in_force
+from judging.models import Batch, BatchReview, GuidelineDraft, Pair, Policy
 from judging.pay.rules import Forecast
 from judging.pay.selectors import expected_of
 from judging.people.selectors import actor_names
@@ -222,6 +222,7 @@ def _rules_context(project: Project, form: RulesForm) -> dict[str, Any]:
     return {
         "form": form,
         "fixed_by": services.rules_fixed_by(project),
+        "has_draft": GuidelineDraft.objects.filter(project=project).exists(),
         "columns": [(label, row, _costs(project, row)) for label, row in columns],
     }
 
@@ -241,6 +242,9 @@ def rules_change(request: MemberRequest, project: Project) -> HttpResponse:
         note = "Nothing was changed; look at the values."
         return refused(request, RULES_PAGE, _rules_context(project, form), note)
     n_batches = services.rules_change(project=project, actor=request.user, values=form.changes)
+    if project.top_grade != form.cleaned_data["top_grade"]:
+        versions = f"guideline {guideline_in_force(project.pk).version}, policy {policy_in_force(project.pk).version}"
+        messages.info(request, f"Versions of another scale are in force: {versions}. Look at both.")
     messages.success(request, "The rules are changed.")
     if n_batches:
         messages.info(request, f"Batches taken back, as nobody had begun them: {n_batches}. Open them under Queries.")

@@ -12,13 +12,16 @@ class Suggestion(NamedTuple):
     mean: float | None = None  # of the tail; None where nothing was settled
 
 
-def suggest(relevance_by_rank: Sequence[int | None], *, from_mean: float, further: bool = True) -> Suggestion:
+def suggest(
+    relevance_by_rank: Sequence[int | None], *, from_mean: float, further: bool = True, has_second_batch: bool = True
+) -> Suggestion:
     """Suggest a second batch when the last five settled pairs of the first are relevant enough on average.
 
     Args:
         relevance_by_rank: relevance 0 to 4 of the batch's pairs, best rank first; None where nothing was settled.
         from_mean: the mean from which to extend.
         further: whether there are candidates for a second batch.
+        has_second_batch: whether the rules of the project have one.
     """
     settled = [relevance for relevance in relevance_by_rank if relevance is not None]
     if not settled:
@@ -27,6 +30,8 @@ def suggest(relevance_by_rank: Sequence[int | None], *, from_mean: float, furthe
     mean = sum(tail) / len(tail)
     relation = "at least" if mean >= from_mean else "below"
     summary = f"The last {len(tail)} settled pairs average {mean:.2f}, {relation} {from_mean:g}"
+    if not has_second_batch:
+        return Suggestion(False, "By the rules of the project there is no second batch.", mean)
     if mean >= from_mean and not further:
         return Suggestion(False, f"{summary}, but no candidate lies beyond them.", mean)
     return Suggestion(mean >= from_mean, f"{summary}.", mean)

@@ -128,16 +128,20 @@ def queue_behind(project: Project, batch: Batch) -> QuerySet[Batch]:
 
 
 def outlooks(batches: Sequence[Batch], *, from_mean: float) -> dict[int, Outlook]:
-    """By batch, in three statements however many there are."""
+    """By batch, all of one project; in four statements however many there are."""
     relevance: dict[int, list[int | None]] = {batch.pk: [] for batch in batches}
     rows = Pair.objects.filter(batch__in=relevance).order_by("batch", "candidate__rank")
     for batch_id, value in rows.values_list("batch", "relevance"):
         relevance[batch_id].append(value)
     beyond = second_batch_sizes(relevance)
-    return {
-        batch_id: Outlook(suggest(values, from_mean=from_mean, further=bool(beyond[batch_id])), beyond[batch_id])
+    has_second_batch = all(batch.project.has_second_batch for batch in batches[:1])  # they are of one project
+    suggestions = {
+        batch_id: suggest(
+            values, from_mean=from_mean, further=bool(beyond[batch_id]), has_second_batch=has_second_batch
+        )
         for batch_id, values in relevance.items()
     }
+    return {batch_id: Outlook(suggestion, beyond[batch_id]) for batch_id, suggestion in suggestions.items()}
 
 
 def candidates_beyond() -> QuerySet[Candidate]:
@@ -232,7 +236,9 @@ def last_reviews(project: Project, lead: User, count: int) -> list[BatchReview]:
 
 def review_may_be_undone(review: BatchReview) -> bool:
     """Until somebody has begun the second batch, or a lead has touched its pairs; or, of a closed query, until a pool
-    has taken what the second batch would hold."""
+    has taken what the second batch would hold. Never where the rules have no second batch: nothing is to decide."""
+    if not review.batch.project.has_second_batch:
+        return False
     if review.decision == BatchReview.Decision.CLOSE:
         return not _pooled_in_spite().filter(batch__query=review.batch.query_id).exists()
     second = Batch.objects.filter(query=review.batch.query_id, number=2).first()

@@ -67,9 +67,9 @@ def preset_rules(preset: str, **changes: int | None) -> Rules:
     On a shorter scale a spread that is not among them is the largest there is. Raises ValueError: no two grades would
     be too far apart.
     """
-    named = {name: value for name, value in changes.items() if value is not None}
-    rules = Rules(*(PRESETS[preset][1][name] for name in Rules._fields))._replace(**named)
-    if "max_spread" not in named:
+    values = {name: value for name, value in changes.items() if value is not None}
+    rules = Rules(*(PRESETS[preset][1][name] for name in Rules._fields))._replace(**values)
+    if "max_spread" not in values:
         rules = rules._replace(max_spread=min(rules.max_spread, rules.top_grade - 1))
     if rules.max_spread >= rules.top_grade:
         raise ValueError(f"On grades from 0 to {rules.top_grade} no two would be more than {rules.max_spread} apart.")

@@ -89,28 +89,28 @@ class Distance:
     n: int
     misaligned: int  # too far from the anchor
     bias: float | None  # mean of grade less anchor
-    expected: float  # share of an honest annotator's grades that are too far (``passing.misaligned_share``)
+    error_share: float  # share of an honest annotator's grades that are too far (``passing.misaligned_share``)
 
     @property
-    def expected_percent(self) -> float:
-        return 100 * self.expected
+    def error_percent(self) -> float:
+        return 100 * self.error_share
 
     @property
     def is_far(self) -> bool:
         """Whether an honest annotator would be as far in fewer than one case of twenty (binomial, one-sided)."""
         chances = [
-            comb(self.n, k) * self.expected**k * (1 - self.expected) ** (self.n - k)
+            comb(self.n, k) * self.error_share**k * (1 - self.error_share) ** (self.n - k)
             for k in range(self.misaligned, self.n + 1)
         ]
         return self.misaligned > 0 and sum(chances) < SELDOM
 
 
-def distance(grades: Mapping[Pair, int], anchors: Mapping[Pair, int], scale: Rules, *, expected: float) -> Distance:
+def distance(grades: Mapping[Pair, int], anchors: Mapping[Pair, int], scale: Rules, *, error_share: float) -> Distance:
     """First grades beside the anchors, over the pairs that have both."""
     both = [(grades[pair], anchor) for pair, anchor in anchors.items() if pair in grades]
     far = sum(not is_aligned(grade, anchor, scale.max_spread) for grade, anchor in both)
     bias = sum(grade - anchor for grade, anchor in both) / len(both) if both else None
-    return Distance(len(both), far, bias, expected)
+    return Distance(len(both), far, bias, error_share)
 
 
 LEAST_T = 3.2  # chance reaches it about once in 1,000 comparisons of 40 pairs with 40

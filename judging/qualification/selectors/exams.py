@@ -188,7 +188,7 @@ def exam_anchor_rows(exam: Exam) -> list[tuple[int | None, Distance]]:
     for annotator, known_id, grade in _first_grades(exam, known_pair__in=anchors):
         grades.setdefault(annotator, {})[known_id] = grade
     numbers, scale = annotator_numbers(exam.project), rules_of(exam.project)
-    beside = partial(distance, anchors=anchors, scale=scale, expected=passing.misaligned_share(scale))
+    beside = partial(distance, anchors=anchors, scale=scale, error_share=passing.misaligned_share(scale))
     anchor_rows = [(numbers.get(person), beside(own)) for person, own in grades.items()]
     return sorted(anchor_rows, key=lambda row: by_number(row[0]))
 

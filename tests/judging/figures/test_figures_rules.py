@@ -5,7 +5,7 @@ from datetime import date
 import pytest
 
 from judging.figures.rules import (
-    Graded,
+    GradesOfDay,
     Relevances,
     Unit,
     agreement_of,
@@ -52,7 +52,9 @@ def test_periods_begin_on_mondays_and_on_the_first() -> None:
 
 def test_agreement_of_a_period_by_hand() -> None:
     """Grades 2 and 2, 2 and 3, twice 0 and 4: half of the four pairs are near."""
-    agreement = agreement_of(DAY, [Graded(DAY, (2, 2), 1), Graded(DAY, (2, 3), 1), Graded(DAY, (0, 4), 2)], TVR_RANKING)
+    agreement = agreement_of(
+        DAY, [GradesOfDay(DAY, (2, 2), 1), GradesOfDay(DAY, (2, 3), 1), GradesOfDay(DAY, (0, 4), 2)], TVR_RANKING
+    )
     assert (agreement.n, agreement.consensus) == (4, 0.5)
     assert agreement.alpha == pytest.approx(krippendorff_alpha([(2, 2), (2, 3), (0, 4), (0, 4)], 5))
     assert agreement_of(DAY, [], TVR_RANKING) == (DAY, 0, None, None)
@@ -62,7 +64,7 @@ def test_agreement_of_three_judges_by_hand() -> None:
     """Of yes and no: thrice all agree, once they do not."""
     yes_or_no = Rules(top_grade=1, judges=3, max_spread=0, max_rounds=2)
     agreement = agreement_of(
-        DAY, [Graded(DAY, (1, 1, 1), 1), Graded(DAY, (0, 0, 0), 2), Graded(DAY, (0, 0, 1), 1)], yes_or_no
+        DAY, [GradesOfDay(DAY, (1, 1, 1), 1), GradesOfDay(DAY, (0, 0, 0), 2), GradesOfDay(DAY, (0, 0, 1), 1)], yes_or_no
     )
     assert (agreement.n, agreement.consensus) == (4, 0.75)
     assert agreement.alpha == pytest.approx(krippendorff_alpha([(1, 1, 1), (0, 0, 0), (0, 0, 0), (0, 0, 1)], 2))
@@ -70,7 +72,7 @@ def test_agreement_of_three_judges_by_hand() -> None:
 
 def test_time_has_no_gaps() -> None:
     later = date(2026, 3, 7)
-    rows = [Graded(DAY, (1, 1), 2), Graded(later, (0, 4), 1), Graded(later, (2, 3), 1)]
+    rows = [GradesOfDay(DAY, (1, 1), 2), GradesOfDay(later, (0, 4), 1), GradesOfDay(later, (2, 3), 1)]
     unit, periods = agreement_over_time(rows, TVR_RANKING)
     assert unit is Unit.DAY
     days = [(period.start.day, period.n, period.consensus) for period in periods]

@@ -364,7 +364,7 @@ def test_bias_is_against_the_others_as_kappa_is() -> None:
 )
 def test_beside_the_anchors(grades: list[int], anchors: list[int], far: int) -> None:
     result = distance(
-        dict(enumerate(grades)), {**dict(enumerate(anchors)), "not graded": 4}, TVR_RANKING, expected=MISALIGNED
+        dict(enumerate(grades)), {**dict(enumerate(anchors)), "not graded": 4}, TVR_RANKING, error_share=MISALIGNED
     )
     assert (result.n, result.misaligned) == (len(grades), far)
     assert (result.bias is None) == (not grades)
@@ -389,5 +389,5 @@ def test_of_yes_and_no_the_other_one_is_far() -> None:
     parts = cohort_report(first, YES_OR_NO, seed=1)["annotators"]
     assert [parts[number]["misaligned"] for number in ("1", "2", "3")] == [0, 0, 0.5]
     assert [parts[number]["distribution"] for number in ("1", "3")] == [[1, 1], [2, 0]]
-    beside = distance({"a": 1, "b": 0}, {"a": 0, "b": 0}, YES_OR_NO, expected=0.2)
+    beside = distance({"a": 1, "b": 0}, {"a": 0, "b": 0}, YES_OR_NO, error_share=0.2)
     assert (beside.n, beside.misaligned) == (2, 1)
