@@ -83,6 +83,9 @@ class Cell(NamedTuple):
     is_faint: bool = False
 
 
+LEAST_WIDTH = 480.0  # of a heat map, that of five grades
+
+
 def heat_map(
     label: str,
     *,
@@ -94,9 +97,9 @@ def heat_map(
     """Draw cells by (row, column), the first row at the top; ``names`` are those of rows and columns."""
     is_large = max(len(rows), len(columns)) <= MANY
     wide, high = (LARGE, LARGE * 0.62) if is_large else (SMALL, SMALL * 0.8)
-    width = LEFT + wide * len(columns) + 8
+    width = LEFT + wide * len(columns) + 8  # of the cells; a page stretches a narrower canvas to its own width
     foot = TOP + high * len(rows)
-    canvas = Canvas(label, width, foot + BOTTOM, classes="heat" if is_large else "heat dense")
+    canvas = Canvas(label, max(width, LEAST_WIDTH), foot + BOTTOM, classes="heat" if is_large else "heat dense")
     canvas.words(0, 13, names[0], "name", "start")
     canvas.words((LEFT + width) / 2, foot + 37, names[1], "name")
     for index, text in enumerate(rows):

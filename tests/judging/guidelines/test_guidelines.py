@@ -180,6 +180,12 @@ def test_every_scale_has_its_levels_and_its_text(top_grade: int, number: str) ->
     assert len(set(examples)) == (top_grade + 1 if top_grade <= 4 else 0)
 
 
+def test_of_imported_judgments_no_guideline_is_known(client: Client) -> None:
+    project = ProjectFactory(guideline=None)
+    client.force_login(lead(project))
+    assert "There is none" in client.get(reverse("judging:guideline", args=[project.uuid])).text
+
+
 def test_a_project_begins_with_the_guideline_of_its_scale_and_keeps_to_it() -> None:
     project = ProjectFactory(guideline=None, top_grade=1, max_spread=0)
     guideline = guideline_begin(project=project, actor=None)

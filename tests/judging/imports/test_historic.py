@@ -14,7 +14,7 @@ from annotation.models import Moment, Query
 from core.exceptions import ImportRefused, NotPossible
 from core.models import AuditEvent
 from judging.imports.historic import judgments_import, judgments_store, read_judgments
-from judging.models import Batch, Judgment, Pair
+from judging.models import Batch, Judgment, Pair, Policy
 from judging.releases.services import release_build, release_create
 from judging.work.rules import Rules, preset_rules, rules_of
 from tests.factories import ProjectFactory, UserFactory
@@ -98,6 +98,8 @@ class TestByHand:
         assert rules_of(Project.objects.get()) == rules_of(Batch.objects.get()) == rules
         judgments = Judgment.objects.filter(pair__source_id=1).order_by("round", "slot")
         assert [(row.round, row.slot) for row in judgments] == [(1, 1), (1, 2), (1, 3), (2, 1), (2, 2), (2, 3)]
+        policy = Policy.objects.get()
+        assert (policy.extend_from_mean, policy.exam_bias, policy.exam_levels) == (0.5, 0.15, 2)
         assert judgments_import(path=file, project_name="old", rules=rules) == counts
         with pytest.raises(NotPossible, match="by other rules"):
             judgments_import(path=file, project_name="old", rules=preset_rules("yes-or-no", top_grade=2))
@@ -162,8 +164,8 @@ def state_of_everything() -> list[object]:
         (b"worker,pair_id,relevance\n", "the first line must be"),
         (HEADER.encode() + b"0,7\n", "line 2: 2 columns instead of 3"),
         (HEADER.encode() + b"0,7,4\n0,7,4,1\n", "line 3: 4 columns"),
-        (HEADER.encode() + b"0,,4\n", "line 2: invalid literal"),
-        (HEADER.encode() + b"0,7,2.5\n", "line 2: invalid literal"),
+        (HEADER.encode() + b"0,,4\n", "line 2: worker is no whole number"),
+        (HEADER.encode() + b"0,7,2.5\n", "line 2: relevance is no whole number"),
         (HEADER.encode() + b"-1,7,4\n", "line 2: a number that is negative or too large"),
         (HEADER.encode() + b"0,-7,4\n", "line 2: a number that is negative or too large"),
         (HEADER.encode() + b"0,7,5\n", "line 2: relevance 5 is outside 0 to 4"),
@@ -171,8 +173,8 @@ def state_of_everything() -> list[object]:
         (HEADER.encode() + b"6,1,1\n" * 5, "pair 6: 5 grades, at most 4 make a pair"),
         (HEADER.encode() + b"%d,1,1\n" % (2**53 + 1), "line 2: a number that is negative or too large"),
         (HEADER.encode() + b"1,%d,1\n" % (2**31), "line 2: a number that is negative or too large"),
-        (HEADER.encode() + b"1,\xff\xfe,1\n", "line 2: invalid literal"),
-        (HEADER.encode() + b"1,1,1\x00\n", "line 2: invalid literal"),
+        (HEADER.encode() + b"1,\xff\xfe,1\n", "line 2: worker is no whole number"),
+        (HEADER.encode() + b"1,1,1\x00\n", "line 2: relevance is no whole number"),
         (HEADER.encode(), "holds no judgment"),
     ],
 )

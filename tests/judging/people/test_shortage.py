@@ -26,7 +26,7 @@ from tests.factories import (
     lead,
 )
 from tests.judging.play import judge_round
-from tests.judging.views.acts import url
+from tests.judging.views.acts import logged_in, url
 
 pytestmark = pytest.mark.django_db
 MORE = "2 more annotators are needed for 1 pair."
@@ -89,8 +89,12 @@ def stuck(project: Project) -> Batch:
 
 def test_pairs_that_everybody_has_seen_wait_for_somebody_else(project: Project, stuck: Batch) -> None:
     assert shortage_of(project) == Shortage(annotators=2, pairs=1, qualified=2, in_training=0, needed=4)
+    leading, page = logged_in(lead(project)), url("people", project)
     MembershipFactory(project=project, status="training")
     assert shortage_of(project) == Shortage(annotators=2, pairs=1, qualified=2, in_training=1, needed=4)
+    assert "Invite 2 people" in leading.get(page).text
+    MembershipFactory(project=project, status="training")
+    assert "They judge once they are qualified" in leading.get(page).text
     third = annotator(project)
     assert shortage_of(project) is None, "the third can go on, and the fourth is in training"
     third.is_active = False

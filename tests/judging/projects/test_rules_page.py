@@ -11,10 +11,21 @@ from django.urls import reverse
 from accounts.models import Project
 from core.models import AuditEvent
 from judging.guidelines.selectors import guideline_in_force, policy_in_force
-from judging.models import Batch, JudgmentDay
+from judging.guidelines.services import draft_open
+from judging.models import Batch, BatchReview, JudgmentDay
 from judging.projects.services import rules_change
 from judging.work.rules import PRESETS, RULE_FIELDS, TVR_RANKING, rules_of
-from tests.factories import AssignmentFactory, BatchFactory, KnownPairFactory, admin, annotator, lead
+from tests.factories import (
+    AssignmentFactory,
+    BatchFactory,
+    CandidateFactory,
+    KnownPairFactory,
+    ProjectFactory,
+    admin,
+    annotator,
+    lead,
+)
+from tests.judging.play import judge_round
 from tests.judging.views.acts import logged_in, url
 
 pytestmark = pytest.mark.django_db
@@ -62,11 +73,11 @@ def test_pairs_of_known_truth_fix_them(lead_client: Client, project: Project) ->
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"max_spread": 4}, "grades that agree lie nearer than the whole scale"),
-        ({"top_grade": 10}, "Grades go from 0 to 1 or up to 9"),
-        ({"judges": 4}, "two or three judge in a round"),
-        ({"max_rounds": 3}, "one or two rounds"),
-        ({"batch_size": 4}, "A batch has 5 to 50 pairs."),
+        ({"max_spread": 4}, "Less than the highest grade: from 0 to 3."),
+        ({"top_grade": 10}, "From 1 to 9."),
+        ({"judges": 4}, "From 2 to 3."),
+        ({"max_rounds": 3}, "From 1 to 2."),
+        ({"batch_size": 4}, "From 5 to 50."),
         ({"judges": ""}, "This field is required."),
     ],
 )
@@ -75,7 +86,7 @@ def test_rules_that_no_project_can_have(
 ) -> None:
     answer = change(lead_client, project, **values)
     assert answer.status_code == 422
-    assert message in answer.content.decode()
+    assert answer.context["form"].errors == {next(iter(values)): [message]}
     project.refresh_from_db()
     assert rules_of(project) == TVR_RANKING
 
@@ -125,7 +136,31 @@ def test_the_cost_of_a_choice_is_shown_before_it_is_made(lead_client: Client, pr
     project.refresh_from_db()
     assert rules_of(project) == TVR_RANKING
     page = lead_client.get(url("rules", project), rules_form(project, judges=4)).content.decode()
-    assert "two or three judge in a round" in page and "Your choice" not in costs_in(page)
+    assert "From 2 to 3." in page and "Your choice" not in costs_in(page)
+
+
+def test_another_scale_says_what_is_in_force_and_what_is_lost(lead_client: Client, project: Project) -> None:
+    assert "is discarded then" not in lead_client.get(url("rules", project)).content.decode()
+    draft_open(project=project, actor=lead(project))
+    assert "is discarded then" in lead_client.get(url("rules", project)).content.decode()
+    change(lead_client, project, top_grade=2)
+    page = lead_client.get(url("rules", project)).content.decode()
+    assert "Versions of another scale are in force: guideline 2, policy 2." in page
+    change(lead_client, Project.objects.get(pk=project.pk), batch_size=10)
+    assert "of another scale" not in lead_client.get(url("rules", project)).content.decode()
+
+
+def test_where_there_is_no_second_batch_nothing_is_to_decide(lead_client: Client) -> None:
+    batch = BatchFactory(query__project=(project := ProjectFactory(has_second_batch=False)), pairs=1)
+    for candidate in range(2):
+        CandidateFactory(query=batch.query, rank=21 + candidate)
+    judge_round(batch, [1], [1])
+    review = BatchReview.objects.get(batch=batch)
+    assert review.reason == "Automatic. By the rules of the project there is no second batch."
+    client = logged_in(lead(project))
+    assert "Take the decision back" not in client.get(reverse("judging:batch", args=[batch.uuid])).content.decode()
+    page = client.get(url("review-queue", project)).content.decode()
+    assert "nothing is to decide here" in page and "first batch of its pairs" not in page
 
 
 def test_what_somebody_else_changed_meanwhile_stays(lead_client: Client, project: Project) -> None:
