@@ -34,7 +34,7 @@ class JudgmentImportForm(forms.Form):
     top_grade = _number(1, 9, "Highest grade", "Grades go from 0 to this one. Empty: to that of the rules.")
     judges = _number(2, 3, "Judges a round", "Empty: those of the rules.")
     max_rounds = _number(1, 2, "Rounds", "Empty: those of the rules.")
-    max_spread = _number(0, 8, "Grades agree when they are at most this far apart", "Empty: as the rules say.")
+    max_spread = _number(0, 8, "Spread of grades that agree", "How far apart they may be. Empty: as the rules say.")
     pair = forms.CharField(required=False, max_length=200)
     query = forms.CharField(required=False, max_length=200)
     moment = forms.CharField(required=False, max_length=200)

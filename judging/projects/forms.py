@@ -127,7 +127,7 @@ class RulesForm(forms.ModelForm):  # type: ignore[type-arg]
         labels: ClassVar = {
             "top_grade": "Highest grade",
             "judges": "Judges a round",
-            "max_spread": "Grades agree when they are at most this far apart",
+            "max_spread": "Spread of grades that agree",
             "max_rounds": "Rounds",
             "batch_size": "Pairs of a batch",
             "has_second_batch": "A lead may open a second batch for a query",
@@ -135,7 +135,7 @@ class RulesForm(forms.ModelForm):  # type: ignore[type-arg]
         help_texts: ClassVar = {
             "top_grade": "Grades go from 0 to this one: 1 is yes or no.",
             "judges": "Two or three people grade a pair before it is decided.",
-            "max_spread": "0: they must be equal.",
+            "max_spread": "How far apart they may be; 0: they must be equal.",
             "max_rounds": "With two, pairs whose grades lie too far apart go to as many others once more.",
             "batch_size": "5 to 50, judged in one go.",
             "has_second_batch": "Without, a query is closed with its first batch.",

@@ -208,10 +208,8 @@ RULES_PAGE = "judging/projects/rules.html"
 
 @project_page(STAFF)
 def rules(request: MemberRequest, project: Project) -> HttpResponse:
-    """Show by what rules pairs are settled, beside the paper's, and what they, or those of the address, cost."""
-    row = Project.objects.get(pk=project.pk)  # the form writes into it
-    form = RulesForm(request.GET, instance=row) if request.GET else RulesForm(instance=row)
-    return render(request, RULES_PAGE, _rules_context(project, form))
+    """Show by what rules pairs are settled, and what they and others cost in judgments."""
+    return render(request, RULES_PAGE, _rules_context(project, RulesForm(instance=project)))
 
 
 def _rules_context(project: Project, form: RulesForm) -> dict[str, Any]:
@@ -236,11 +234,13 @@ def _costs(project: Project, row: Project) -> list[float]:
 
 @project_action(LEAD, back="judging:rules")
 def rules_change(request: MemberRequest, project: Project) -> HttpResponse:
-    """Give the project other rules; batches that nobody has begun are opened anew by a lead."""
+    """Give the project other rules, or show only what they would cost. Batches taken back are opened anew by a lead."""
     form = RulesForm(request.POST, instance=Project.objects.get(pk=project.pk))
     if not form.is_valid():
         note = "Nothing was changed; look at the values."
         return refused(request, RULES_PAGE, _rules_context(project, form), note)
+    if "only_costs" in request.POST:
+        return render(request, RULES_PAGE, _rules_context(project, form))
     n_batches = services.rules_change(project=project, actor=request.user, values=form.changes)
     if project.top_grade != form.cleaned_data["top_grade"]:
         versions = f"guideline {guideline_in_force(project.pk).version}, policy {policy_in_force(project.pk).version}"

@@ -130,12 +130,12 @@ def test_what_a_pair_costs_depends_on_the_scale_and_the_spread(lead_client: Clie
 
 
 def test_the_cost_of_a_choice_is_shown_before_it_is_made(lead_client: Client, project: Project) -> None:
-    page = lead_client.get(url("rules", project), rules_form(project, **YES_OR_NO)).content.decode()
+    page = change(lead_client, project, **YES_OR_NO, only_costs="yes").content.decode()
     costs = costs_in(page)
     assert costs["Here"][0] == "2.36" and float(costs["Your choice"][0]) > 4
     project.refresh_from_db()
     assert rules_of(project) == TVR_RANKING
-    page = lead_client.get(url("rules", project), rules_form(project, judges=4)).content.decode()
+    page = change(lead_client, project, judges=4, only_costs="yes").content.decode()
     assert "From 2 to 3." in page and "Your choice" not in costs_in(page)
 
 
