@@ -138,4 +138,4 @@ def test_grades_of_a_batch_by_number_and_the_whole_history(lead_client: Client, 
     assert re.findall(r'grade grade-(\d)"', page) == ["0", "4", "2", "3", "3"]
     assert "round 2" in page
     number = assignment.annotator.memberships.get().number
-    assert f'by {number}</span>' in page
+    assert f"by {number}</span>" in page
