@@ -7,8 +7,9 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from moment_retrieval.cli import features, models, score
+from moment_retrieval.cli import features, models, relevance, score
 from moment_retrieval.errors import ScoringError
+from moment_retrieval.relevance import RelevanceError
 
 USAGE_ERROR = 2  # argparse's own status for arguments that cannot be used
 
@@ -28,6 +29,7 @@ COMMANDS = {
         models.add_checkpoint_arguments,
         models.score_checkpoint,
     ),
+    "relevance": Command(relevance.HELP, relevance.add_arguments, relevance.output),
     "features": Command(features.HELP, features.add_arguments, features.output),
     "train": Command(
         "Train a baseline by the plan.json of a folder; goes on where it was left.",
@@ -58,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         result = options.run(options)
-    except ScoringError as error:
+    except (ScoringError, RelevanceError) as error:
         return _fail([str(error)])
     except ModuleNotFoundError as error:
         if (name := (error.name or "").partition(".")[0]) not in EXTRAS:

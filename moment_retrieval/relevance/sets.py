@@ -23,7 +23,7 @@ from moment_retrieval.relevance import (
     words,
 )
 from moment_retrieval.relevance.tagger import LexiconTagger
-from moment_retrieval.relevance.wordnet import WordNet, WordNetSenses, meteor
+from moment_retrieval.relevance.wordnet import WordNet, meteor
 
 
 class Meteor:
@@ -89,13 +89,18 @@ class PartOfSpeech:
         return frozenset(map(case, tags.verbs)), frozenset(map(case, tags.nouns))
 
 
+class Senses(Protocol):
+    def sense(self, word: str, context: frozenset[str]) -> Hashable:
+        """Return what ``word`` stands for in a sentence of the words ``context``."""
+
+
 @dataclass(frozen=True)
 class Synsets:
     """Verbs and nouns replaced by what they mean in this sentence: their senses."""
 
     tagger: LexiconTagger
-    verbs: WordNetSenses
-    nouns: WordNetSenses
+    verbs: Senses
+    nouns: Senses
     how: Normalisation
     weights: tuple[float, ...] = (0.5, 0.5)
 

@@ -3,14 +3,14 @@
 import json
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 from django.conf import settings
 from numpy.typing import NDArray
 
-from moment_retrieval.relevance.tagger import Tags
+from moment_retrieval.relevance.tagger import LexiconTagger, Tags
 
 PARITY = Path(settings.MOMENTJUDGE_SHARED) / "parity" / "svr"
 EPIC = Path(settings.MOMENTJUDGE_SHARED) / "data" / "epic_kitchens_100"
@@ -42,3 +42,10 @@ class GivenTags:
 
     def tag(self, text: str) -> Tags:
         return self.tags[text]
+
+
+def given_tags() -> LexiconTagger:
+    """Return the tags that the released script had for its captions."""
+    rows = read_reference("captions60.json")
+    tags_by_text = {row["narration"]: Tags(tuple(row["parsed_verbs"]), tuple(row["parsed_nouns"])) for row in rows}
+    return cast(LexiconTagger, GivenTags(tags_by_text))

@@ -2,7 +2,6 @@
 
 import csv
 from ast import literal_eval
-from typing import cast
 
 import numpy as np
 import pytest
@@ -10,19 +9,12 @@ from numpy.typing import NDArray
 
 from moment_retrieval.relevance import Normalisation, stop_words
 from moment_retrieval.relevance.sets import BagOfWords, PartOfSpeech, Postings, Reader, SetSimilarity, Synsets
-from moment_retrieval.relevance.tagger import LexiconTagger, Tags
 from moment_retrieval.relevance.wordnet import NOUN, VERB, WordNet, WordNetSenses, meteor
-from tests.moment_retrieval.relevance.parity import EPIC, GivenTags, captions60, matrix, needs_parity, read_reference
+from tests.moment_retrieval.relevance.parity import EPIC, captions60, given_tags, matrix, needs_parity, read_reference
 
 pytestmark = needs_parity
 OFFICIAL, CLEAN = Normalisation.OFFICIAL, Normalisation.CLEAN
 EXACT = 1e-12
-
-
-def tags() -> LexiconTagger:
-    rows = read_reference("captions60.json")
-    tags_by_text = {row["narration"]: Tags(tuple(row["parsed_verbs"]), tuple(row["parsed_nouns"])) for row in rows}
-    return cast(LexiconTagger, GivenTags(tags_by_text))
 
 
 def between_all(reader: Reader) -> NDArray[np.float64]:
@@ -41,7 +33,7 @@ def test_stop_words_words_and_parts_of_speech() -> None:
         assert BagOfWords(OFFICIAL).read(row["narration"]) == (frozenset(row["non_stop_words"]),)
     assert_equals(between_all(BagOfWords(OFFICIAL)), "BoW")
     assert_equals(between_all(BagOfWords(CLEAN)), "BoW_clean")
-    assert_equals(between_all(PartOfSpeech(tags(), OFFICIAL)), "PoS")
+    assert_equals(between_all(PartOfSpeech(given_tags(), OFFICIAL)), "PoS")
 
 
 def assert_equals(relevance: NDArray[np.float64], name: str) -> None:
@@ -49,7 +41,7 @@ def assert_equals(relevance: NDArray[np.float64], name: str) -> None:
 
 
 def test_synsets_of_wordnet_and_meteor(wordnet: WordNet) -> None:
-    reader = Synsets(tags(), WordNetSenses(wordnet, VERB), WordNetSenses(wordnet, NOUN), OFFICIAL)
+    reader = Synsets(given_tags(), WordNetSenses(wordnet, VERB), WordNetSenses(wordnet, NOUN), OFFICIAL)
     for row in read_reference("captions60.json"):
         verbs, nouns = reader.read(row["narration"])
         assert verbs == set(row["synset_verbs_nltk3104"])
