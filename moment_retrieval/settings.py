@@ -20,6 +20,16 @@ EVALUATIONS_PER_EPOCH = {1: 0.05, 20: 1.0, 40: 2.0}
 PATIENCE = 10  # evaluations without improvement
 
 
+def epochs_of(top_n: int) -> int:
+    """Return for how many epochs is trained on ``top_n`` moments of each query: so that as many samples are seen."""
+    return round(EPOCHS[1] / top_n)
+
+
+def evaluations_per_epoch_of(top_n: int) -> float:
+    """Return how often an epoch of ``top_n`` moments of each query is evaluated: as often by the samples seen."""
+    return EVALUATIONS_PER_EPOCH[1] * top_n
+
+
 class Padding(StrEnum):
     """Padding behind the end of a video that is shorter than the longest.
 

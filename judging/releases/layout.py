@@ -14,6 +14,13 @@ README, DATASHEET, SETTINGS = "README.md", "datasheet.md", "settings.json"
 JUDGED_SPLITS = {"val": "val.json", "test": "test.json"}
 TRAIN_DEPTHS = (1, 20, 40)
 TRAIN_FILES = {depth: f"train_top{depth:02d}.json" for depth in TRAIN_DEPTHS}
+
+
+def train_file(top_n: int) -> str:
+    """Return the smallest training set that holds so many moments of each query, 1 to 40."""
+    return TRAIN_FILES[min(depth for depth in TRAIN_DEPTHS if depth >= top_n)]
+
+
 VIDEO_CORPUS, VIDEOS, MOMENTS = "video_corpus.json", "videos.csv", "moments.jsonl"
 RAW, JUDGMENTS, PAIRS, QRELS = "raw_annotation.csv", "judgments.csv", "pairs.csv", "qrels.txt"
 QUERIES, CANDIDATES, BATCHES, MISSING = "queries.csv", "candidates.csv", "batches.csv", "missing.csv"

@@ -65,7 +65,9 @@ class ExperimentInput(serializers.Serializer[Any]):
     key = KeyField(required=False, help_text="Any UUID: sent again with it, a request is answered as the first time.")
     release = serializers.IntegerField(required=False, help_text="Version; the newest if it is left out.")
     baseline = serializers.ChoiceField(Experiment.Baseline.choices)
-    top_n = serializers.ChoiceField([(n, n) for n in Experiment.TOP_N], required=False, help_text="40 if left out.")
+    top_n = serializers.IntegerField(
+        min_value=Experiment.TOP_N[0], max_value=Experiment.TOP_N[-1], required=False, help_text="40 if left out."
+    )
     seeds = serializers.IntegerField(min_value=1, max_value=MOST_SEEDS, required=False, help_text="1 if left out.")
     name = serializers.CharField(max_length=80, required=False)
     preset = serializers.ChoiceField(list(PRESETS), required=False)

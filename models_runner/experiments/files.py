@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from accounts.models import Project
 from core.exceptions import NotPossible
 from judging.models import Release
-from judging.releases.layout import JUDGED_SPLITS, TRAIN_FILES, VIDEO_CORPUS
+from judging.releases.layout import JUDGED_SPLITS, TRAIN_FILES, VIDEO_CORPUS, train_file
 from judging.releases.selectors import archive_opened
 from models_runner.experiments.child import folder_lock
 from models_runner.experiments.selectors import SOURCE_SPLIT, queries_by_source_split
@@ -136,7 +136,7 @@ def plan_of(training: Training) -> dict[str, object]:
     plan: dict[str, object] = {
         "baseline": experiment.baseline,
         "top_n": experiment.top_n,
-        "train": str(data / TRAIN_FILES[experiment.top_n]),
+        "train": str(data / train_file(experiment.top_n)),
         "val": str(judged / JUDGED_SPLITS["val"]),
         "test": str(judged / JUDGED_SPLITS["test"]) if has_test else None,
         "corpus": str(data / VIDEO_CORPUS),

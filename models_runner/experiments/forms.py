@@ -88,12 +88,12 @@ class ExperimentForm(forms.Form):
     key = forms.UUIDField(required=False, error_messages={"invalid": UNREADABLE_KEY})
     release = ReleaseField(help_text="Gives the training set, and what is scored on.")
     baseline = forms.ChoiceField(choices=Experiment.Baseline.choices, initial="reloclnet")
-    top_n = forms.TypedChoiceField(
+    top_n = forms.IntegerField(
         label="Moments per training query (N)",
-        choices=[(n, str(n)) for n in Experiment.TOP_N],
-        coerce=int,
+        min_value=Experiment.TOP_N[0],
+        max_value=Experiment.TOP_N[-1],
         initial=40,
-        help_text="The most similar moments, which stand in for judged ones.",
+        help_text="The most similar moments, which stand in for judged ones. The paper has 1, 20 and 40.",
     )
     seeds = forms.IntegerField(
         min_value=1, max_value=MOST_SEEDS, initial=1, help_text="Trained one after the other, from seed 1."

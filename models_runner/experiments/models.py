@@ -22,7 +22,7 @@ class Experiment(models.Model):
         RELOCLNET = "reloclnet", "ReLoCLNet"
         CONQUER = "conquer", "CONQUER"
 
-    TOP_N = tuple(EPOCHS)
+    TOP_N = range(1, max(EPOCHS) + 1)  # published: 1, 20, 40
     Labels = Run.Labels
 
     uuid = models.UUIDField(default=uuid4, unique=True, editable=False)  # the key of the form that ordered it
@@ -52,7 +52,7 @@ class Experiment(models.Model):
             models.CheckConstraint(
                 condition=Q(baseline__in=["xml", "reloclnet", "conquer"]), name="experiment_baseline_is_known"
             ),
-            models.CheckConstraint(condition=Q(top_n__in=list(EPOCHS)), name="experiment_top_n_is_released"),
+            models.CheckConstraint(condition=Q(top_n__range=(1, max(EPOCHS))), name="experiment_top_n_from_1_to_40"),
             models.CheckConstraint(
                 condition=Q(baseline="conquer", candidates__isnull=False)
                 | (~Q(baseline="conquer") & Q(candidates=None)),

@@ -14,7 +14,7 @@ from core.exceptions import NotPossible
 from core.messages import send_on_commit
 from judging.exceptions import FormStale
 from judging.models import Release
-from judging.releases.layout import TRAIN_FILES
+from judging.releases.layout import train_file
 from models_runner.experiments.models import MOST_SEEDS
 from models_runner.experiments.selectors import trainings_with_weights
 from models_runner.experiments.settings import NAME_CANDIDATES
@@ -129,7 +129,7 @@ def _same_or_refused(before: Experiment, experiment: Experiment, name: str, seed
 
 def has_training_queries(release: Release, top_n: int) -> bool:
     """Whether the training set of the release holds a row; one without queries is an empty list."""
-    entry = release.manifest.get("files", {}).get(TRAIN_FILES[top_n])
+    entry = release.manifest.get("files", {}).get(train_file(top_n))
     return bool(entry) and entry["bytes"] > EMPTY_LIST_BYTES
 
 

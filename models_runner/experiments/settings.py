@@ -5,7 +5,14 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from moment_retrieval.settings import EPOCHS, EVALUATIONS_PER_EPOCH, LEARNING_RATE, PATIENCE, RELEASED, WARM_UP
+from moment_retrieval.settings import (
+    LEARNING_RATE,
+    PATIENCE,
+    RELEASED,
+    WARM_UP,
+    epochs_of,
+    evaluations_per_epoch_of,
+)
 
 SIZES = ("hidden", "heads", "inner")
 OBJECTIVE = ("weigh_by_similarity", "mask_positives", "sum_positives", "hard_from_epoch", "hard_pool")
@@ -30,7 +37,7 @@ def options_of(baseline: str, top_n: int, preset: str, changes: Mapping[str, Any
         part: {name: rest.pop(name) for name in names if name in rest} for part, names in PARTS.items()
     }
     options: dict[str, Any] = {
-        **{"epochs": EPOCHS[top_n], "evaluations_per_epoch": EVALUATIONS_PER_EPOCH[top_n], "patience": PATIENCE},
+        **{"epochs": epochs_of(top_n), "evaluations_per_epoch": evaluations_per_epoch_of(top_n), "patience": PATIENCE},
         **{"batch": RELEASED[baseline].batch, "lr": LEARNING_RATE, "padding": "official", "precision": "float32"},
     }
     if preset == "small":

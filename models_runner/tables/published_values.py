@@ -49,9 +49,10 @@ SPREAD: dict[tuple[int, str], tuple[Spread | None, ...]] = {
 }
 
 
-def score_of(baseline: str, top_n: int, k: int, mu: float, split: str) -> float:
-    """One value of the main table."""
-    return SCORES[baseline, top_n][k][MUS.index(mu)][SPLITS.index(split)]
+def score_of(baseline: str, top_n: int, k: int, mu: float, split: str) -> float | None:
+    """Return one value of the main table; None for another N than the papers'."""
+    scores = SCORES.get((baseline, top_n))
+    return scores[k][MUS.index(mu)][SPLITS.index(split)] if scores else None
 
 
 def spread_of(baseline: str, top_n: int, k: int, mu: float, split: str) -> Spread | None:

@@ -157,7 +157,7 @@ def tables_filters(project: Project, query: Mapping[str, str]) -> TablesFilters 
     if release is None:
         return None
     pairs = set(_finished(release).filter(experiment__labels=Run.Labels.JUDGED).values_list(*SETTING).distinct())
-    settings = sorted((published.SPREAD_OF, *SETTINGS), key=lambda setting: setting not in pairs)
+    settings = sorted((published.SPREAD_OF, *SETTINGS, *sorted(pairs)), key=lambda setting: setting not in pairs)
     keys = tuple(setting_key(*setting) for setting in settings)
     return TablesFilters(
         release=release,
@@ -219,7 +219,7 @@ class Setting:
         """Its lines; None alone where nothing was trained, as tables have a line then, too."""
         return [*self.lines] or [None]
 
-    def published(self, split: str, k: int, mu: float) -> float:
+    def published(self, split: str, k: int, mu: float) -> float | None:
         return published.score_of(self.baseline, self.top_n, k, mu, split)
 
 
@@ -235,7 +235,7 @@ class Row(NamedTuple):
 @dataclass(frozen=True)
 class Tables:
     filters: TablesFilters
-    settings: list[Setting]  # those of the papers, in their order, with the experiments measured by judgments
+    settings: list[Setting]  # those of the papers, in their order, then others; with experiments measured by judgments
     by_similarity: list[Line]  # experiments whose validation and test have labels by similarity
     similarity: Values  # of the site's own run, which ranks by similarity, measured by judgments
     status: TableStatus
@@ -282,7 +282,7 @@ def tables(filters: TablesFilters) -> Tables:
     by_setting: dict[tuple[str, int], list[Line]] = {setting: [] for setting in SETTINGS}
     for line in lines:
         if line.experiment.labels == Run.Labels.JUDGED:
-            by_setting[line.experiment.baseline, line.experiment.top_n].append(line)
+            by_setting.setdefault((line.experiment.baseline, line.experiment.top_n), []).append(line)
     return Tables(
         filters=filters,
         settings=[Setting(*setting, own) for setting, own in by_setting.items()],

@@ -47,7 +47,7 @@ class Plan:
     # video, subtitle, query: features; without ``subtitle``, nothing is said in any video
     video: str
     query: str
-    top_n: int = 20  # moments of each query to learn from, the most similar first: 1, 20 or 40
+    top_n: int = 20  # moments of each query to learn from, the most similar first; published: 1, 20, 40
     test: str | None = None
     subtitle: str | None = None
     # sizes, objective, decoding, reading: changes to the released settings, by name
@@ -163,7 +163,7 @@ NAMED = (lambda value: isinstance(value, Mapping) and all(isinstance(name, str) 
 YES_OR_NO = (lambda value: isinstance(value, bool), "true or false")
 RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "baseline": _one_of(*RELEASED),
-    "top_n": _one_of(*EPOCHS),
+    "top_n": _whole(1),
     **{name: _path(none=name in OPTIONAL_FILES) for name in FILES},
     **dict.fromkeys(("sizes", "objective", "decoding", "reading"), NAMED),
     "padding": _one_of(*Padding),

@@ -11,6 +11,7 @@ from django.core.files.base import ContentFile
 
 from accounts.models import Project
 from judging.models import Release
+from judging.releases.layout import TRAIN_DEPTHS
 from models_runner.experiments.services import experiment_create
 from models_runner.experiments.trainings import training_work
 from models_runner.features.selectors import facts_of
@@ -32,7 +33,7 @@ def trainable(project: Project) -> Release:
         VideoFactory(corpus=project.dataset.corpus, name=name, duration_s=duration_s)
     corpus = {name: [seconds, index] for index, (name, seconds) in enumerate(SECONDS.items())}
     files: dict[str, Any] = {f"{split}.json": _queries(project, split) for split in ("val", "test")}
-    files |= {f"train_top{n:02d}.json": _queries(project, "train") for n in Experiment.TOP_N}
+    files |= {f"train_top{n:02d}.json": _queries(project, "train") for n in TRAIN_DEPTHS}
     contents = {name: json.dumps(rows).encode() for name, rows in {**files, "video_corpus.json": corpus}.items()}
     manifest = {
         "counts": {"pairs": {}, "videos": len(SECONDS)},

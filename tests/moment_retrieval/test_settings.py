@@ -8,7 +8,16 @@ from dataclasses import asdict
 from pathlib import Path
 
 from moment_retrieval.baselines import BASELINES
-from moment_retrieval.settings import EPOCHS, LEARNING_RATE, PATIENCE, RELEASED, WARM_UP
+from moment_retrieval.settings import (
+    EPOCHS,
+    EVALUATIONS_PER_EPOCH,
+    LEARNING_RATE,
+    PATIENCE,
+    RELEASED,
+    WARM_UP,
+    epochs_of,
+    evaluations_per_epoch_of,
+)
 from moment_retrieval.training.plan import Plan
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -59,3 +68,9 @@ def test_plans_and_models_start_from_what_was_released_and_pages_read_it_without
     assert {name: one.released for name, one in BASELINES.items()} == RELEASED
     source = "import sys, moment_retrieval.training.plan; sys.exit('torch' in sys.modules)"
     subprocess.run([sys.executable, "-c", source], cwd=ROOT, check=True)
+
+
+def test_any_number_of_moments_sees_as_many_samples_as_the_released_ones() -> None:
+    assert {n: epochs_of(n) for n in EPOCHS} == EPOCHS
+    assert {n: evaluations_per_epoch_of(n) for n in EVALUATIONS_PER_EPOCH} == EVALUATIONS_PER_EPOCH
+    assert (epochs_of(10), evaluations_per_epoch_of(10)) == (400, 0.5)

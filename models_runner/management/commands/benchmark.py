@@ -30,7 +30,7 @@ class Command(MomentJudgeCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", nargs="?", help="name of the project (default: the only one)")
         parser.add_argument("--model", required=True, choices=Experiment.Baseline.values)
-        parser.add_argument("--top-n", type=int, default=40, choices=Experiment.TOP_N)
+        parser.add_argument("--top-n", type=int, default=40, choices=Experiment.TOP_N, metavar="N", help="1 to 40")
         parser.add_argument("--seeds", type=int, default=1, help="how many (default: 1)")
         parser.add_argument("--first-seed", type=int, default=1)
         parser.add_argument("--release", type=int, help="its version (default: the newest that is ready)")

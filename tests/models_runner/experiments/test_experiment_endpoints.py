@@ -328,8 +328,10 @@ def test_the_form_says_beforehand_what_a_training_will_be(site: Site) -> None:
     Training.objects.filter(pk=training.pk).update(seconds_per_step=60.0)
     text = site.client.get(site.url("experiment-new"), values, headers=HTMX).text
     assert f"at most about {steps} minute" in text and "By the last such training here, 60 s a step" in text
-    text = site.client.get(site.url("experiment-new"), values | {"top_n": "7"}, headers=HTMX).text
+    text = site.client.get(site.url("experiment-new"), values | {"top_n": "41"}, headers=HTMX).text
     assert "Choose model, N and settings" in text
+    text = site.client.get(site.url("experiment-new"), values | {"top_n": "7"}, headers=HTMX).text
+    assert f"6 epochs of {count * 7} samples" in text
 
 
 def test_a_training_that_stopped_early_says_where_and_why_with_a_full_bar(site: Site) -> None:

@@ -85,12 +85,15 @@ def test_a_training_becomes_scored_runs(order: Order, release: Release, scenario
     assert events[1].data == {"name": "ReLoCLNet, N=20", "seed": 1, "state": "done", "best": 0.5}
 
 
-def test_the_program_gets_what_was_requested(order: Order, settings: Any) -> None:
+@pytest.mark.parametrize(
+    ("top_n", "train"), [(1, "train_top01.json"), (2, "train_top20.json"), (21, "train_top40.json")]
+)
+def test_the_program_gets_what_was_requested(order: Order, settings: Any, top_n: int, train: str) -> None:
     settings.TRAIN_DEVICE = "cpu"
-    training = only(order(top_n=1))
+    training = only(order(top_n=top_n))
     plan = json.loads((files.plan_write(training) / "plan.json").read_text())
-    assert (plan["baseline"], plan["top_n"], plan["seed"], plan["device"]) == ("reloclnet", 1, 1, "cpu")
-    for name, file in (("train", "train_top01.json"), ("val", "val.json"), ("test", "test.json")):
+    assert (plan["baseline"], plan["top_n"], plan["seed"], plan["device"]) == ("reloclnet", top_n, 1, "cpu")
+    for name, file in (("train", train), ("val", "val.json"), ("test", "test.json")):
         assert Path(plan[name]).name == file and Path(plan[name]).is_file()
     assert Path(plan["video"]).name == "video.h5" and plan["subtitle"] is None
 

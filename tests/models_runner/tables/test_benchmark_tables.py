@@ -98,6 +98,20 @@ def bench(db: None, bench_once: Bench) -> Bench:
     return deepcopy(bench_once)
 
 
+def test_another_n_than_the_papers_has_its_line_and_nothing_published(bench: Bench) -> None:
+    bench.train(bench.experiment(top_n=10), 1, best=0.5, test=0.4)
+    setting = bench.tables().settings[-1]
+    assert (setting.name, setting.published("test", 10, 0.5)) == ("ReLoCLNet, N = 10", None)
+    assert bench.tables(of="reloclnet-10").chosen == setting
+    page = bench.get(of="reloclnet-10", convention="released")
+    assert "ReLoCLNet, N = 10" in page and page.count("not available") == 3
+    rows = [row for row in bench.rows() if row["n"] == "10"]
+    assert {row["published"] for row in rows} == {""} and {row["best"] for row in rows if row["split"] == "test"} == {
+        "0.4"
+    }
+    assert "ReLoCLNet, N = 10: reloclnet 10" in bench.get("tex")
+
+
 class TestCells:
     def test_the_best_seed_is_the_best_on_validation_and_the_mean_is_over_all(self, bench: Bench) -> None:
         of = bench.experiment()

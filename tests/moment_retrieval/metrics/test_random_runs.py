@@ -66,7 +66,7 @@ def precision(run: Sequence[ScoredMoment], truth: Sequence[JudgedMoment], mu: fl
         best = max(overlaps, default=0.0)
         right.append(best >= mu)
         if best >= mu:
-            rest.pop(overlaps.index(best))
+            rest.pop(max(index for index, overlap in enumerate(overlaps) if overlap == best))  # the last, as published
     shares = [sum(right[:rank]) / rank for rank in range(1, len(right) + 1)]
     return sum(max(shares[position:]) for position, hit in enumerate(right) if hit) / count
 

@@ -31,8 +31,8 @@ LISTS = {"source": "listed", "path": "lists.json"}
     ("change", "words"),
     [
         ({"baseline": "svr"}, "baseline must be one of xml, reloclnet, conquer, got 'svr'"),
-        ({"top_n": 5}, "top_n must be one of 1, 20, 40"),
-        ({"top_n": True}, "top_n must be one of"),
+        ({"top_n": 0}, "top_n must be a whole number, 1 or more"),
+        ({"top_n": True}, "top_n must be a whole number"),
         ({"train": None}, "train must be a path"),
         ({"epochs": 0}, "epochs must be a whole number, 1 or more"),
         ({"evaluations_per_epoch": 0}, "evaluations_per_epoch must be more than 0"),
