@@ -28,6 +28,7 @@ from judging.figures.selectors import (
     order_effects,
     relevance_by_similarity,
     relevance_counted,
+    relevance_of_equal_captions,
     relevance_of_ranks,
 )
 from judging.guidelines.selectors import policy_in_force
@@ -367,8 +368,21 @@ def case_studies(filters: FigureFilters) -> DrawnFigure:
         charts.append(Chart(query.text, canvas, note=f"Query {query.number}, split {query.split}"))
         rows += [[query.number, query.text, one.rank, one.similarity, one.relevance, one.state] for one in candidates]
     n = page.paginator.count
-    facts = f"{n:,} quer{'y' if n == 1 else 'ies'} with a settled pair." if charts else ""
+    facts = f"{n:,} quer{'y' if n == 1 else 'ies'} with a settled pair. {_of_equal_captions(filters)}" if charts else ""
     return DrawnFigure(charts, COLUMNS, rows, facts=facts, more={"page": page})
+
+
+def _of_equal_captions(filters: FigureFilters) -> str:
+    """Say how often a caption equal to the query is not enough for the highest grade (paper, section 4.4)."""
+    counts = relevance_of_equal_captions(filters.scope, filters.rules).counts
+    total, best = sum(counts), counts[-1]
+    if not total:
+        return ""
+    pairs, share = f"{total:,} pair{'' if total == 1 else 's'}", f"{100 * (total - best) / total:.2f} %"
+    top = filters.rules.top_grade
+    return (
+        f"Of {pairs} of similarity 1.0, {total - best:,} ({share}) did not settle on {top}; paper: 11.76 %, not on 4."
+    )
 
 
 def coverage_columns(scale: Rules) -> list[Column]:

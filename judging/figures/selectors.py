@@ -271,6 +271,11 @@ SELECT candidate.rank, chosen.relevance, count(*)
 FROM chosen JOIN annotation_candidate candidate ON candidate.id = chosen.candidate_id
 WHERE chosen.state = 'settled' AND candidate.source = 'similarity' GROUP BY 1, 2"""
 
+OF_EQUAL = """
+SELECT 0, chosen.relevance, count(*)
+FROM chosen JOIN annotation_candidate candidate ON candidate.id = chosen.candidate_id
+WHERE chosen.state = 'settled' AND candidate.similarity >= 1 GROUP BY 2"""
+
 COUNTED = "SELECT 0, relevance, count(*) FROM chosen WHERE state = 'settled' GROUP BY 2"
 
 RANGES = """
@@ -286,6 +291,11 @@ SELECT low, high, count(*) FROM extremes GROUP BY 1, 2 ORDER BY 1, 2"""
 def relevance_by_similarity(scope: Scope, scale: Rules) -> dict[int, Relevances]:
     """Settled pairs by step of similarity; step i is from i / STEPS to below (i + 1) / STEPS, the last with its end."""
     return relevances_by(scope.rows(BY_SIMILARITY, width=1_000_000 / STEPS, last=STEPS - 1), scale)
+
+
+def relevance_of_equal_captions(scope: Scope, scale: Rules) -> Relevances:
+    """Settled pairs whose caption is as good as the query: of similarity 1."""
+    return relevances_by(scope.rows(OF_EQUAL), scale).get(0, Relevances.none(scale))
 
 
 def relevance_of_ranks(scope: Scope, scale: Rules) -> dict[int, Relevances]:

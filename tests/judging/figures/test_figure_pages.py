@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Project
-from annotation.models import NamedQuerySet
+from annotation.models import Candidate, NamedQuerySet
 from judging.figures.views import FIGURES
 from tests import factories
 from tests.factories import admin, lead
@@ -84,6 +84,15 @@ def test_numbers_by_hand(lead_client: Client, project: Project) -> None:
     assert ranked == [("1", "4", "settled"), ("2", "2", "settled"), ("3", "", "dropped")]
     (day,) = rows(lead_client, project, "time")
     assert (day["pairs"], day["within_one"]) == ("4", "0.75")
+
+
+def test_how_often_an_equal_caption_is_not_enough_for_the_highest_grade(lead_client: Client, project: Project) -> None:
+    """Of the val query 4, 2 and a dropped pair are of equal captions."""
+    assert "of similarity 1.0" not in get(lead_client, project, "cases").content.decode()
+    with factories.triggers_asleep():
+        Candidate.objects.filter(query__split="val").update(similarity=1)
+    page = get(lead_client, project, "cases").content.decode()
+    assert "Of 2 pairs of similarity 1.0, 1 (50.00 %) did not settle on 4; paper: 11.76 %, not on 4." in page
 
 
 def test_filters_hold_for_page_and_files(lead_client: Client, project: Project) -> None:
