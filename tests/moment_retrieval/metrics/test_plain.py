@@ -40,3 +40,21 @@ def test_by_hand_and_what_is_refused() -> None:
             plain(RUN, JUDGED, measures=[name])
     with pytest.raises(InvalidRecord, match="whole numbers"):
         plain(RunTable.from_moments({}), JudgedTable.from_moments({"1": [JudgedMoment("a", 0, 1, 1.5)]}))
+
+
+def test_estimators_for_incomplete_judgments_by_hand() -> None:
+    """Of x, b, a, y, c the moments x and y are not judged; a and c are relevant, b and d are not."""
+    judged = [
+        JudgedMoment("a", 0, 5, 2),
+        JudgedMoment("b", 0, 5, 0),
+        JudgedMoment("c", 0, 5, 1),
+        JudgedMoment("d", 0, 5, 0),
+    ]
+    run = RunTable.from_moments({"1": [Span(name, 0, 5) for name in "xbayc"]})
+    names = ["Bpref", "infAP", "AP(judged_only=True)", "nDCG(judged_only=True)@10"]
+    mean = plain(run, JudgedTable.from_moments({"1": judged}), measures=names).mean
+    condensed_ndcg = (3 / math.log2(3) + 1 / math.log2(4)) / (3 / math.log2(2) + 1 / math.log2(3))
+    # above a: one of two ranks is judged, as none of it is relevant; above c: two of four, half of them relevant
+    inferred_ap = (1 / 3 + (1 / 5 + 4 / 5 * 2 / 4 * 1 / 2)) / 2
+    values = (0.5, inferred_ap, (1 / 2 + 2 / 3) / 2, condensed_ndcg)
+    assert [mean[name] for name in names] == pytest.approx(values, abs=1e-4)
