@@ -217,9 +217,11 @@ def _rules_context(project: Project, form: RulesForm) -> dict[str, Any]:
     if form.is_bound and form.is_valid():
         columns.append(("Your choice", form.instance))
     columns += [(label, Project(**values)) for label, values in PRESETS.values()]
+    guideline = project.guidelines.order_by("version").last()
     return {
         "form": form,
         "fixed_by": services.rules_fixed_by(project),
+        "levels": list(enumerate(guideline.levels))[::-1] if guideline else [],
         "has_draft": GuidelineDraft.objects.filter(project=project).exists(),
         "columns": [(label, row, _costs(project, row)) for label, row in columns],
     }

@@ -18,7 +18,17 @@
     Enter: () => press("[data-next]"),
     Escape: () => closeParts(),
   };
-  for (const grade of "0123456789") acts[grade] = () => press(`button[name="grade"][value="${grade}"]:enabled`);
+  for (const grade of "0123456789") acts[grade] = () => give(grade);
+
+  function give(grade) {
+    const button = find(`button[name="grade"][value="${grade}"]`);
+    const message = document.getElementById("no-grade");
+    message.hidden = Boolean(button) || !find("[data-grades]");
+    if (!message.hidden) {
+      message.textContent = `Grades go from 0 to ${document.getElementById("pair").dataset.topGrade}.`;
+      setTimeout(() => (message.hidden = true), 4000);
+    } else if (button?.disabled === false) button.click();
+  }
 
   function openPart(name) {
     const part = find(`details.${name}`);

@@ -31,7 +31,9 @@ def test_a_key_and_a_button_for_each_grade(browse: Browse, top_grade: int, judge
         expect(buttons.nth(grade)).to_be_in_viewport(ratio=1)
     assert barriers_in(page, "dark") == []
     if top_grade < MOST:
-        page.keyboard.press(str(top_grade + 1))  # no grade here
+        page.keyboard.press(str(top_grade + 1))
+        expect(page.locator("#no-grade")).to_have_text(f"Grades go from 0 to {top_grade}.")
+        expect(page.locator("#no-grade")).to_be_visible()
     for position, grade in enumerate((top_grade, 0), start=2):
         acts.by_key(page, grade)
         acts.arrive(page, position)

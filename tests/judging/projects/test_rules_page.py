@@ -108,6 +108,7 @@ def test_costs_stand_beside_the_papers(project: Project) -> None:
     page = logged_in(admin(project)).get(url("rules", project)).content.decode()
     assert "Leads can change them until somebody begins to judge" in page
     assert "Show what they cost" not in page
+    assert page.index("Perfect") < page.index("Unrelated") and page.count('class="grade grade-') == 5
     costs = costs_in(page)
     assert costs["Here"] == ("3", "5,999") and costs[PRESETS["tvr-ranking"][0]] == ("2.36", "6,943")
     assert list(costs) == ["Here", *(label for label, _ in PRESETS.values())]
