@@ -55,7 +55,7 @@ def _train(training_id: int) -> None:
 def start(page: Page) -> None:
     page.get_by_role("button", name="Start a benchmark run").click()
     page.get_by_label("Baseline").select_option("xml")
-    page.get_by_label("Moments per training query").select_option("1")
+    page.get_by_label("Moments per training query").fill("1")
     page.get_by_label("Settings", exact=True).select_option("small")
     page.get_by_text("Change single settings").click()
     for label, value in (("Epochs", "2"), ("Evaluations per epoch", "0.02"), ("Patience", "0"), ("Hidden size", "16")):
