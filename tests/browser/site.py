@@ -237,6 +237,8 @@ class BusySite(OwnedSite):
         yield self.page("judging:desk", calm, who="idle")
         factories.CaptionFactory.create_batch(3, moment__video__corpus=new.dataset.corpus)
         yield self.page("annotation:splits", new, who="manager", query="val=1&test=1&seed=2")
+        Release.objects.create(project=new, version=1, state="ready", archive="release.zip")
+        yield self.page("models_runner:runs", new, who="manager")  # it has no run by similarity yet
         yield self.page("judging:exam", exam, who="manager")
         self.enter("examinee", person := examinee(exam.project))
         yield self.page("judging:desk", exam.project, who="examinee")

@@ -139,6 +139,7 @@ class ReleasedSite:
             "batches_open": Right({}),
             "candidates_rank": Right({"similarity": ""}),
             "captions_rewrite": Right({"provider": "rules"}, path={"project_uuid": described}),
+            "rules_change": Right({"judges": 3}, path={"project_uuid": described}),
             "queries_draft": Right(query=draw, path={"project_uuid": described}),
             "queries_draw": Right(draw, path={"project_uuid": described}),
             "train_set": Right(path={"set_uuid": train_set}),

@@ -62,7 +62,7 @@ LEADS |= {
 }
 LEADS |= {"invitations", "invitation_create", "invitation_renew", "invitation_revoke"}
 LEADS |= {f"webhook{step}" for step in ("s", "_create", "_change", "_delete", "_ping", "_deliveries")}
-LEADS |= {"webhook_delivery_retry"}
+LEADS |= {"webhook_delivery_retry", "rules_change"}
 BENCHMARKS = {"features", "experiment_start", "experiment_delete", "training_cancel", "training_resume"}
 BENCHMARKS |= {"features_start", "feature_set", "features_cancel", "features_resume", "features_delete"}
 RUNS = {"projects", "runs", "run", "run_upload", "leaderboard"}
