@@ -91,7 +91,7 @@ MORE: More = {
     "membership_roles_are_known": {"a member has a role": change(leading, roles=[])},
     "membership_roles_each_once_and_in_order": {"a role is theirs once": change(leading, roles=["lead", "lead"])},
     "membership_annotator_and_participant_stand_alone": {
-        "an annotator does not lead": change(MembershipFactory, roles=["annotator", "lead"])
+        "an annotator does not lead": change(leading, roles=["annotator", "lead"])
     },
     "has grades in project": {
         "who has judged becomes no lead": change(judge, roles=["lead"], number=None, status=""),
