@@ -56,7 +56,7 @@ class PolicyForm(forms.ModelForm):  # type: ignore[type-arg]
     def clean_exam_levels(self) -> int:
         levels = int(self.cleaned_data["exam_levels"])
         if not 1 <= levels <= self._top_grade + 1:
-            raise forms.ValidationError(f"The levels told apart are between 1 and {self._top_grade + 1}.")
+            raise forms.ValidationError(f"The distinguished levels are between 1 and {self._top_grade + 1}.")
         return levels
 
     @property

@@ -137,7 +137,7 @@ def scaled_values(policy: Policy, *, from_top: int, to_top: int) -> dict[str, An
 
     Those in grades keep their share of it, or its whole where they ask for nothing. The bias of exams grows with it to
     the paper's scale alone: a bias of 1 lets through who grades one too high always. A run of equal grades that makes
-    an alert stays as improbable by chance. As many levels must be told apart, as far as there are some.
+    an alert stays as improbable by chance. As many levels must be distinguished, if there are so many.
     """
     ratio, bias_ratio = to_top / from_top, _least_scale(to_top) / _least_scale(from_top)
     ratios = {**dict.fromkeys(IN_GRADES, ratio), "exam_bias": bias_ratio}

@@ -107,7 +107,7 @@ def test_an_opened_pool_fixes_them() -> None:
 
 @pytest.mark.parametrize(("top_grade", "values"), [(1, (2, 58)), (2, (3, 37)), (4, (3, 25)), (9, (3, 17))])
 def test_other_scales_ask_for_what_they_have(top_grade: int, values: tuple[int, int]) -> None:
-    """Levels told apart are no more than there are, and 25 equal grades of five are as odd as 58 of two."""
+    """Distinguished levels are no more than there are, and 25 equal grades of five are as odd as 58 of two."""
     project, _ = project_create(name="new", corpus=CorpusFactory(), sizes=None)
     rules_change(project=project, actor=lead(project), values={"top_grade": top_grade, "max_spread": 0})
     policy = policy_in_force(project.pk)

@@ -282,7 +282,7 @@ class TestPolicy:
             ({"exam_weights": "cubic"}, "Select a valid choice."),
             ({"extend_from_mean": "4.5"}, "The mean to extend from is a relevance: 0 to 4."),
             ({"exam_bias": "4.1"}, "The bias lies between 0 and 4."),
-            ({"exam_levels": "6"}, "The levels told apart are between 1 and 5."),
+            ({"exam_levels": "6"}, "The distinguished levels are between 1 and 5."),
         ],
     )
     def test_no_policy(self, lead_client: Client, project: Project, values: dict[str, str], message: str) -> None:

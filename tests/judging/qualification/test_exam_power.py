@@ -1,4 +1,4 @@
-"""Who passes an exam that cannot grade: levels told apart, and the chances to pass under a rule."""
+"""Who passes an exam that cannot grade: distinguished levels, and the chances to pass under a rule."""
 
 from collections.abc import Sequence
 from dataclasses import replace
