@@ -1,7 +1,7 @@
 """A lead's keyboard: twenty queries decided, taken back, looked at, and the rest accepted at once."""
 
 from django.urls import reverse
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from accounts.models import Project
 from core.models import AuditEvent
@@ -87,6 +87,20 @@ def test_twenty_queries(browse: Browse) -> None:
     assert events.filter(action__in=["batch.extend", "batch.close"]).count() == 23
     assert events.filter(action="batch.review_undo").count() == 3
     assert complaints == []
+
+
+def test_a_box_unticked_before_the_script_arrives_is_taken_out(browse: Browse) -> None:
+    project = acts.project()
+    batch = waiting(project, 3)
+    page = browse(factories.lead(project))
+    scripts: list[Route] = []
+    page.route("**/js/accept*.js", lambda route: scripts.append(route))
+    page.goto(reverse("judging:reviews-accept", args=[project.uuid]), wait_until="commit")
+    page.get_by_role("checkbox", name=batch.query.text).uncheck()
+    expect(page.locator("dd[data-sum=extend]")).to_have_text("1")
+    scripts[0].continue_()
+    expect(page.locator("dd[data-sum=extend]")).to_have_text("0")
+    expect(page.get_by_role("button", name="Extend 0 and close 0")).to_be_disabled()
 
 
 def test_a_candidate_is_looked_at_by_pointer_and_by_arrow(browse: Browse) -> None:
