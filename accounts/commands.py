@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db.models import Model, QuerySet
 
-from accounts.models import Project, User
+from accounts.models import Membership, Project, User
 from core.exceptions import MomentJudgeError
 
 Row = TypeVar("Row", bound=Model)
@@ -69,6 +69,15 @@ def account_named(name: str) -> User:
     if user is None:
         raise CommandError(f"There is no account named {name!r}.")
     return user
+
+
+def staff_named(project: Project, username: str | None) -> User:
+    """Return the lead or admin of the project who acts. Raises CommandError where it is nobody."""
+    staff = project.memberships.filter(roles__overlap=Membership.STAFF).values("user")
+    actor = User.objects.filter(username=username, pk__in=staff).first()
+    if actor is None:
+        raise CommandError("Say with --as which lead or admin of the project decided.")
+    return actor
 
 
 def add_lead_argument(parser: CommandParser) -> None:

@@ -7,6 +7,8 @@ from annotation.captions.models import (
     CaptionReview,
     CastMember,
     Prompt,
+    PromptDraft,
+    PromptTrial,
     Rewriting,
 )
 from annotation.corpora.models import (
@@ -46,6 +48,8 @@ __all__ = [
     "Pooling",
     "ProjectCorpus",
     "Prompt",
+    "PromptDraft",
+    "PromptTrial",
     "Query",
     "Rewriting",
     "Subtitle",

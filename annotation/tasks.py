@@ -1,9 +1,9 @@
 """Modules whose services are tasks (``core.jobs.durable``): imported by every worker."""
 
-from annotation.captions.services import captions, rewriting
+from annotation.captions.services import captions, prompts, rewriting
 from annotation.corpora.services import imports, video_uploads
 from annotation.previews import services as previews
 from annotation.statistics import services as statistics
 from annotation.train_sets import services as train_sets
 
-__all__ = ["captions", "imports", "previews", "rewriting", "statistics", "train_sets", "video_uploads"]
+__all__ = ["captions", "imports", "previews", "prompts", "rewriting", "statistics", "train_sets", "video_uploads"]

@@ -12,7 +12,7 @@ FOR held IN SELECT tablename::regclass FROM pg_tables WHERE schemaname = 'public
     AND tablename NOT IN ('django_migrations', 'django_content_type', 'auth_permission', 'annotation_prompt') LOOP
   EXECUTE format('LOCK TABLE %s IN EXCLUSIVE MODE; DELETE FROM %s', held, held);
 END LOOP;
-DELETE FROM annotation_prompt WHERE version > 1;
+DELETE FROM annotation_prompt WHERE corpus_id IS NOT NULL OR version > 1;
 END $$"""
 
 

@@ -1,5 +1,6 @@
 """Captions, descriptions rewritten so that they name nobody: cast lists, prompts, runs, failures and reviews."""
 
+from typing import Any
 from uuid import uuid4
 
 from django.contrib.postgres.fields import ArrayField
@@ -43,15 +44,92 @@ class CastMember(models.Model):
 
 
 class Prompt(models.Model):
-    """A prompt for a chat model; a change is a new version."""
+    """The request to a chat model; a change is a new version.
 
-    version = models.PositiveIntegerField(unique=True)
+    Version 1 comes with the software; a corpus goes on from there with its own.
+    """
+
+    corpus = models.ForeignKey(Corpus, models.PROTECT, null=True, related_name="prompts")
+    version = models.PositiveIntegerField()
     text = models.TextField()
+    examples = models.JSONField(
+        default=list, db_default=[], help_text="Pairs of a description and its caption, shown to the model."
+    )
+    seed = models.PositiveIntegerField(null=True, help_text="For providers that draw the same answer from it again.")
     created_by = models.ForeignKey(User, models.PROTECT, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        constraints = [models.CheckConstraint(condition=~Q(text=""), name="prompt_says_something")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["corpus", "version"], nulls_distinct=False, name="prompt_version_once_per_corpus"
+            ),
+            models.CheckConstraint(condition=~Q(text=""), name="prompt_says_something"),
+        ]
+
+    def __str__(self) -> str:
+        return f"prompt {self.version}"
+
+
+class PromptDraft(models.Model):
+    """The next version of a corpus's prompt while people prepare it; it rewrites nothing until it is published."""
+
+    corpus = models.OneToOneField(Corpus, models.PROTECT, related_name="prompt_draft")
+    base = models.ForeignKey(Prompt, models.PROTECT, related_name="+", help_text="The version it began as.")
+    text = models.TextField()
+    examples = models.JSONField(default=list)
+    seed = models.PositiveIntegerField(null=True)
+    edited_by = models.ForeignKey(User, models.PROTECT, null=True, related_name="+")
+    edited_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        constraints = [models.CheckConstraint(condition=~Q(text=""), name="prompt_draft_says_something")]
+
+
+class PromptTrial(models.Model):
+    """A draft tried on a few descriptions beside the version in force; a worker makes it, and no caption changes."""
+
+    uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
+    project = models.ForeignKey(Project, models.PROTECT, related_name="+")
+    corpus = models.ForeignKey(Corpus, models.PROTECT, related_name="prompt_trials")
+    prompt = models.ForeignKey(Prompt, models.PROTECT, related_name="+", help_text="The version in force.")
+    text = models.TextField(help_text="The draft as it was.")
+    examples = models.JSONField(default=list)
+    seed = models.PositiveIntegerField(null=True)
+    model = models.CharField(max_length=100)
+    description_ids = ArrayField(models.BigIntegerField())
+    rows = models.JSONField(default=list, help_text="A description and two captions with their checks and prices each.")
+    actor = models.ForeignKey(User, models.PROTECT, related_name="+")
+    requested_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True)
+    error = models.TextField(blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["corpus"], condition=Q(finished_at=None), name="prompt_trial_one_at_work_per_corpus"
+            ),
+            models.CheckConstraint(
+                condition=Q(error="") | Q(finished_at__isnull=False), name="prompt_trial_that_failed_is_finished"
+            ),
+        ]
+
+    @property
+    def is_at_work(self) -> bool:
+        return self.finished_at is None
+
+    @property
+    def totals(self) -> list[dict[str, Any]]:
+        """Of the version in force and of the draft: how many captions failed a check, tokens, and their price."""
+        sides = zip(*(row["sides"] for row in self.rows), strict=True)
+        return [
+            {
+                "failed": sum(bool(side["failed"]) for side in one),
+                "tokens": sum(side["tokens"] for side in one),
+                "cost_usd": sum(side["cost_usd"] for side in one),
+            }
+            for one in sides
+        ]
 
 
 class Caption(models.Model):

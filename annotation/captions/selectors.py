@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db.models import CharField, Count, Func, Q, QuerySet, Sum
 
-from annotation.models import Caption, CaptionFailure, CaptionReview, Description, Moment
+from annotation.models import Caption, CaptionFailure, CaptionReview, Description, Moment, Prompt
 
 State, Check = Caption.State, Caption.Check
 
@@ -101,7 +101,24 @@ def last_review(corpus_id: int, actor_id: int) -> CaptionReview | None:
 
 def captions_shown() -> QuerySet[Caption]:
     """Return captions with all that their page shows of them."""
-    return Caption.objects.select_related("description", "moment__video").prefetch_related("failures", "redos")
+    captions = Caption.objects.select_related("description", "moment__video", "prompt")
+    return captions.prefetch_related("failures", "redos")
+
+
+def prompts_of(corpus_id: int) -> QuerySet[Prompt]:
+    """Return the versions of a corpus's prompt, the newest first; the packaged one is the last."""
+    return Prompt.objects.filter(Q(corpus=corpus_id) | Q(corpus=None)).order_by("-version")
+
+
+def prompts_with_uses(corpus_id: int) -> QuerySet[Prompt]:
+    """Return the versions with ``uses``: how many captions of the corpus each has made."""
+    mine = Count("captions", filter=Q(captions__description__corpus=corpus_id))
+    return prompts_of(corpus_id).select_related("created_by").annotate(uses=mine)
+
+
+def prompt_in_force(corpus_id: int) -> Prompt:
+    """Return the newest version of the corpus's prompt."""
+    return prompts_of(corpus_id)[0]
 
 
 def captions_serving(corpus_id: int) -> QuerySet[Caption]:

@@ -1,6 +1,6 @@
-"""The page where captions are rewritten and those that failed a check are decided."""
+"""Captions: the page where they are rewritten and decided, and the page of the chat model's prompt."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from functools import partial
 from urllib.parse import urlsplit
@@ -19,11 +19,12 @@ from accounts.access import STAFF, MemberRequest, project_action, project_page
 from accounts.models import Project
 from annotation.captions import selectors
 from annotation.captions.services import captions as services
+from annotation.captions.services import prompts as prompt_services
 from annotation.captions.services.captions import checks_failed
 from annotation.captions.services.rewriting import KIND, caption_redo, rewriting_start
-from annotation.models import Caption
+from annotation.models import Caption, PromptDraft, PromptTrial
 from core.exceptions import NotPossible
-from core.forms import errors_as_messages
+from core.forms import SubmitForm, errors_as_messages, refused
 from core.lists import page_of
 from core.models import Job
 from core.texts import uuid_or_none
@@ -56,7 +57,6 @@ def captions(request: MemberRequest, project: Project) -> HttpResponse:
     if request.htmx and "caption" in request.GET:
         return _answer(request, project, _caption(project, uuid_or_none(request.GET["caption"])))
     check = _check(request.GET.urlencode())
-    is_set = settings.REWRITING_MODEL and settings.REWRITING_API_KEY
     waiting = selectors.captions_in_review(project.dataset.corpus_id, check)
     page = page_of(request, waiting)
     context = {
@@ -65,7 +65,7 @@ def captions(request: MemberRequest, project: Project) -> HttpResponse:
         "last": selectors.last_review(project.dataset.corpus_id, request.user.pk),
         "providers": [
             {"name": Caption.Provider.RULES, "label": "Rules (offline)", "lacks": ""},
-            {"name": Caption.Provider.OPENAI, "label": "Chat API", "lacks": "" if is_set else TO_SET},
+            {"name": Caption.Provider.OPENAI, "label": "Chat API", "lacks": _chat_missing()},
         ],
         **_counters(project, check),
     }
@@ -75,6 +75,11 @@ def captions(request: MemberRequest, project: Project) -> HttpResponse:
     if not project.jobs.filter(kind=KIND, state__in=Job.AT_WORK).exists():
         answer["HX-Refresh"] = "true"  # what is to be decided is there now
     return answer
+
+
+def _chat_missing() -> str:
+    """Say what is to be set before a chat model can be asked; empty where nothing is."""
+    return "" if settings.REWRITING_MODEL and settings.REWRITING_API_KEY else TO_SET
 
 
 @project_action(STAFF, back=PAGE)
@@ -203,3 +208,88 @@ def undo(request: MemberRequest, project: Project) -> HttpResponse:
         services.caption_undo(project=project, actor=request.user)
         messages.success(request, "Your last decision is taken back.")
     return redirect(PAGE, project.uuid)
+
+
+EMPTY_EXAMPLES = 2  # shown below those there are
+
+
+class PromptForm(SubmitForm):
+    text = forms.CharField(
+        label="What the model is asked for",
+        max_length=prompt_services.LONGEST_PROMPT,
+        widget=forms.Textarea(attrs={"rows": 11}),
+        error_messages={"required": "Say what the model is asked for."},
+    )
+    seed = forms.IntegerField(
+        required=False,
+        min_value=0,
+        max_value=2**31 - 1,
+        help_text="Optional: providers that know seeds draw the same answer again.",
+    )
+    then = forms.ChoiceField(required=False, choices=[(act, act) for act in ("", "try", "others", "publish")])
+
+
+@project_page(STAFF)
+def prompts(request: MemberRequest, project: Project) -> HttpResponse:
+    """The versions of the corpus's prompt, the draft of the next one, and its last trial."""
+    context = _prompts_context(project)
+    page = "annotation/captions/prompts.html"
+    return render(request, f"{page}#trial" if request.htmx else page, context)
+
+
+@project_action(STAFF, back="annotation:prompts")
+def prompt_save(request: MemberRequest, project: Project) -> HttpResponse:
+    """Save the draft; then try it, publish it, or neither."""
+    form = PromptForm(request.POST)
+    pairs = zip(request.POST.getlist("description"), request.POST.getlist("caption"), strict=False)
+    examples = [pair for pair in pairs if any(pair)]
+    try:
+        if not form.is_valid():
+            raise NotPossible(form.first_error())
+        values, actor = form.cleaned_data, request.user
+        prompt_services.prompt_draft_save(
+            project=project, actor=actor, text=values["text"], examples=examples, seed=values["seed"]
+        )
+        if values["then"] == "publish":
+            version = prompt_services.prompt_publish(project=project, actor=actor).version
+            messages.success(request, f"Version {version} is in force: rewritings that begin from now on use it.")
+        elif values["then"]:
+            others = values["then"] == "others"
+            prompt_services.prompt_trial_start(project=project, actor=actor, other_descriptions=others)
+        else:
+            messages.success(request, "The draft is saved.")
+    except NotPossible as error:
+        context = _prompts_context(project) | {"form": form, "examples": _with_empty(examples)}
+        return refused(request, "annotation/captions/prompts.html", context, str(error))
+    return redirect("annotation:prompts", project.uuid)
+
+
+@project_action(STAFF, back="annotation:prompts")
+def prompt_discard(request: MemberRequest, project: Project) -> HttpResponse:
+    """Delete the draft."""
+    if prompt_services.prompt_draft_discard(project=project):
+        messages.success(request, "The draft is discarded.")
+    return redirect("annotation:prompts", project.uuid)
+
+
+def _prompts_context(project: Project) -> dict[str, object]:
+    corpus_id = project.dataset.corpus_id
+    versions = list(selectors.prompts_with_uses(corpus_id))
+    draft = PromptDraft.objects.filter(corpus=corpus_id).select_related("base", "edited_by").first()
+    source = draft or versions[0]
+    trial = PromptTrial.objects.filter(corpus=corpus_id).select_related("prompt").order_by("-pk").first()
+    return {
+        "versions": versions,
+        "in_force": versions[0],
+        "next_version": versions[0].version + 1,
+        "draft": draft,
+        "form": PromptForm(initial={"text": source.text, "seed": source.seed}),
+        "examples": _with_empty(source.examples),
+        "trial": trial,
+        "is_earlier_draft": bool(trial and draft and not prompt_services.tries_draft(trial, draft)),
+        "missing": _chat_missing(),
+    }
+
+
+def _with_empty(examples: Sequence[Sequence[str]]) -> list[Sequence[str]]:
+    return [*examples, *[("", "")] * EMPTY_EXAMPLES]

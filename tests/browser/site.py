@@ -17,7 +17,9 @@ from playwright.sync_api import Page
 from accounts.models import Project, User
 from accounts.services.credentials import token_create
 from accounts.services.identities import password_link
-from annotation.models import Moment, Pooling, Video
+from annotation.captions.selectors import prompt_in_force
+from annotation.captions.services.prompts import prompt_draft_save
+from annotation.models import Moment, Pooling, PromptTrial, Video
 from annotation.pools.services.poolings import Returned
 from core.models import Job
 from judging.guidelines.services import policy_publish
@@ -188,6 +190,18 @@ class BusySite(OwnedSite):
         for batch in Batch.objects.filter(number=1, pairs__state__in=["settled", "escalated"], query__split="val"):
             yield self.page("judging:batch", batch)
         yield self.page("judging:figure", self.project, "cases")
+        prompt_draft_save(project=self.project, actor=lead, text=UNBROKEN, examples=[(UNBROKEN, LONG)])
+        sides = [{"text": UNBROKEN, "failed": ["names a person"], "name": UNBROKEN, "tokens": 1, "cost_usd": 0.1}] * 2
+        PromptTrial.objects.create(
+            project=self.project,
+            corpus=self.project.dataset.corpus,
+            prompt=prompt_in_force(self.project.dataset.corpus_id),
+            text=LONG,
+            description_ids=[1],
+            rows=[{"description": UNBROKEN, "sides": sides}],
+            actor=lead,
+            finished_at=timezone.now(),
+        )
         new_project = factories.ProjectFactory()
         new_project.memberships.create(user=lead, roles=["lead"])
         yield self.page("judging:rules", new_project)

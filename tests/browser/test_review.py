@@ -94,7 +94,11 @@ def test_a_box_unticked_before_the_script_arrives_is_taken_out(browse: Browse) -
     batch = waiting(project, 3)
     page = browse(factories.lead(project))
     scripts: list[Route] = []
-    page.route("**/js/accept*.js", lambda route: scripts.append(route))
+
+    def keep(route: Route) -> None:
+        scripts.append(route)
+
+    page.route("**/js/accept*.js", keep)
     page.goto(reverse("judging:reviews-accept", args=[project.uuid]), wait_until="commit")
     page.get_by_role("checkbox", name=batch.query.text).uncheck()
     expect(page.locator("dd[data-sum=extend]")).to_have_text("1")

@@ -14,12 +14,13 @@ from django.utils import timezone
 
 from accounts.models import Project, User
 from accounts.services.identities import identity_set
+from annotation.captions.selectors import prompt_in_force
 from annotation.captions.services.captions import caption_accept
 from annotation.captions.services.rewriting import caption_redo, failure_of, rewriting_start
 from annotation.corpora.services import imports
 from annotation.corpora.services.imports import corpus_import_create, corpus_import_work
 from annotation.corpora.services.video_uploads import video_part_add
-from annotation.models import Caption, Moment, Rewriting, Video, VideoUpload
+from annotation.models import Caption, Moment, PromptTrial, Rewriting, Video, VideoUpload
 from annotation.pools.services.poolings import Draw, Scope, pooling_discard
 from annotation.statistics.services import statistics_request
 from annotation.train_sets.services import train_set_discard, train_set_start
@@ -193,6 +194,20 @@ def other_wording(ground: Ground) -> TaskScenario:
     redo = caption_redo(project=ground.project, caption=caption, actor=ground.lead)
     decide = partial(caption_accept, project=ground.project, caption=caption, actor=ground.lead)
     return TaskScenario((redo.pk,), over=decide, error_table="annotation_captionredo")
+
+
+def prompt_to_try(ground: Ground) -> TaskScenario:
+    """Nothing is set up to ask: the trial says so."""
+    trial = PromptTrial.objects.create(
+        project=ground.project,
+        corpus=ground.hand_made.corpus,
+        prompt=prompt_in_force(ground.hand_made.corpus.pk),
+        text="Replace names.",
+        description_ids=[in_review(ground).description_id],
+        actor=ground.lead,
+    )
+    finish = partial(PromptTrial.objects.filter(pk=trial.pk).update, finished_at=timezone.now())
+    return TaskScenario((trial.pk,), over=finish, error_table="annotation_prompttrial")
 
 
 def edited(ground: Ground) -> TaskScenario:
@@ -449,6 +464,7 @@ TASK_SCENARIOS: dict[str, Callable[[Ground], TaskScenario]] = {
     "annotation.tasks.rewriting_run": unwritten,
     "annotation.tasks.caption_redo_make": other_wording,
     "annotation.tasks.edits_check": edited,
+    "annotation.tasks.prompt_trial_run": prompt_to_try,
     "annotation.tasks.train_set_write": training_set,
     "annotation.tasks.statistics_compute": uncounted,
     "judging.tasks.batch_advance": judged,

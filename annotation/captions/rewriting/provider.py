@@ -110,6 +110,8 @@ class Endpoint:
     timeout_s: float = 60.0
     tries: int = 5
     probes: bool = True  # whether to find out who is at fault when a description gets no answer
+    examples: Sequence[tuple[str, str]] = ()  # descriptions with their captions, shown to the model
+    seed: int | None = None
 
 
 class Pace:
@@ -231,11 +233,17 @@ class Chat:
         return Answer(item.key, problem="away", detail=_storable(detail))
 
     def _completion(self, text: str, *, again: bool) -> Any:
-        return self._client.chat.completions.create(
-            model=self.model,
-            temperature=self.temperature(again=again),
-            messages=[{"role": "system", "content": self.endpoint.prompt}, {"role": "user", "content": text}],
-        )
+        turns = [("system", self.endpoint.prompt)]
+        for description, caption in self.endpoint.examples:
+            turns += [("user", description), ("assistant", caption)]
+        values: dict[str, Any] = {
+            "model": self.model,
+            "temperature": self.temperature(again=again),
+            "messages": [{"role": role, "content": content} for role, content in [*turns, ("user", text)]],
+        }
+        if self.endpoint.seed is not None:
+            values["seed"] = self.endpoint.seed
+        return self._client.chat.completions.create(**values)
 
 
 def _refusal(item: Item, error: Any) -> Answer:

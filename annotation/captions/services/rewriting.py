@@ -17,6 +17,7 @@ from annotation.captions.rewriting import provider as providers
 from annotation.captions.rewriting import rules
 from annotation.captions.rewriting.lexicon import lexicon_for
 from annotation.captions.rewriting.provider import Answer, ProviderUnavailable, ProviderUnusable
+from annotation.captions.selectors import prompt_in_force
 from annotation.captions.services.captions import UNTOLD, caption_in_review, captions_measure, checks_failed, remembered
 from annotation.corpora.services.corpora import members_of
 from annotation.models import (
@@ -77,7 +78,7 @@ def rewriting_start(*, corpus: Corpus, provider: str, actor: User | None, projec
     n_descriptions = descriptions_to_rewrite(corpus.pk).count()
     if not n_descriptions and not _unchecked(corpus.pk).exists():
         raise NotPossible(f"Every description of {corpus.name!r} has its caption.")
-    prompt = Prompt.objects.order_by("-version").first() if provider == Caption.Provider.OPENAI else None
+    prompt = prompt_in_force(corpus.pk) if provider == Caption.Provider.OPENAI else None
     try:
         model = provider_of(provider, corpus_id=corpus.pk, prompt=prompt).model
     except ProviderUnusable as error:
@@ -116,7 +117,7 @@ def rewriting_run(*, rewriting_id: int) -> int:
         if rewriting.project:
             job = job_start(project=rewriting.project, kind=KIND, title="Rewriting descriptions", total=total)
         try:
-            work = Work(rewriting)
+            work = Work(rewriting.provider, corpus_id=rewriting.corpus_id, prompt=rewriting.prompt)
             work.check(_unchecked(rewriting.corpus_id))
             while batch := list(descriptions_to_rewrite(rewriting.corpus_id)[: work.provider.batch]):
                 work.check(work.propose(batch))
@@ -177,34 +178,44 @@ def provider_of(name: str, *, corpus_id: int, prompt: Prompt | None, patient: bo
             settings.REWRITING_TIMEOUT_S if patient else min(SOMEBODY_WAITS_S, settings.REWRITING_TIMEOUT_S),
             settings.REWRITING_TRIES if patient else 1,
             probes=patient,
+            examples=prompt.examples,
+            seed=prompt.seed,
         )
     )
 
 
 class Work:
-    """Proposing and checking with one rewriting's provider."""
+    """Proposing and checking with one provider."""
 
-    def __init__(self, rewriting: Rewriting, *, patient: bool = True) -> None:
-        self.prompt = rewriting.prompt
-        self.provider = provider_of(
-            rewriting.provider, corpus_id=rewriting.corpus_id, prompt=rewriting.prompt, patient=patient
-        )
-        self.members = members_of(rewriting.corpus_id)
+    def __init__(self, provider: str, *, corpus_id: int, prompt: Prompt | None, patient: bool = True) -> None:
+        self.prompt = prompt
+        self.provider = provider_of(provider, corpus_id=corpus_id, prompt=prompt, patient=patient)
+        self.members = members_of(corpus_id)
         self.names = ner.name_finder(settings.CAPTION_NER, self.members)
 
     def propose(self, descriptions: Sequence[Description]) -> list[Caption]:
         """Ask for captions and store them before anything else is done; they wait for their checks."""
-        flaws = {
-            row.pk: rules.flaws(row.text, lexicon_for(self.members, video=row.moment.video.name))
-            for row in descriptions
-        }
-        rewritable = [row for row in descriptions if not {"empty", "huge"} & set(flaws[row.pk])]
-        rows, captions = {row.pk: row for row in descriptions}, []
+        captions = {row.pk: getattr(row, "caption", None) or _caption_of(row) for row in descriptions}
+        return [caption for proposals in self._proposals(captions) for caption in _store(proposals)]
+
+    def trial(self, descriptions: Sequence[Description]) -> list[Caption]:
+        """Return the first captions of the descriptions with their checks, in order; nothing is stored."""
+        captions = {row.pk: _caption_of(row) for row in descriptions}
+        list(self._proposals(captions))
+        self.measure(list(captions.values()))
+        return list(captions.values())
+
+    def _proposals(self, captions: dict[int, Caption]) -> Iterator[list[Caption]]:
+        """Put first answers into captions, given by their descriptions' keys, as they come."""
+        waiting, flaws = dict(captions), dict[int, list[str]]()
+        for key, caption in captions.items():
+            lexicon = lexicon_for(self.members, video=caption.description.moment.video.name)
+            flaws[key] = rules.flaws(caption.description.text, lexicon)
+        rewritable = [row.description for key, row in captions.items() if not {"empty", "huge"} & set(flaws[key])]
         for answers in self._ask(rewritable, again=False):
-            captions += _store([self._proposal(rows.pop(answer.key), answer, flaws[answer.key]) for answer in answers])
-        if rows:
-            captions += _store([self._proposal(row, None, flaws[key]) for key, row in rows.items()])
-        return captions
+            yield [self._propose(waiting.pop(answer.key), answer, flaws[answer.key]) for answer in answers]
+        if waiting:
+            yield [self._propose(caption, None, flaws[key]) for key, caption in waiting.items()]
 
     def check(self, captions: Iterable[Caption]) -> None:
         """Accept what passes; what fails is asked for once more and goes to review, whatever comes back."""
@@ -271,10 +282,9 @@ class Work:
         while some := list(islice(answers, self.provider.answers_per_write)):
             yield [answer for answer in some if items.pop(answer.key, None)]
 
-    def _proposal(self, description: Description, answer: Answer | None, flaws: Sequence[str]) -> Caption:
-        answer = answer or Answer(description.pk, problem=flaws[0] if flaws else Check.NO_ANSWER)
-        caption = getattr(description, "caption", None) or Caption(description=description, moment=description.moment)
-        caption.text, caption.attempt = answer.text or description.text[:REVIEW_TEXT_MAX], 1
+    def _propose(self, caption: Caption, answer: Answer | None, flaws: Sequence[str]) -> Caption:
+        answer = answer or Answer(caption.description_id, problem=flaws[0] if flaws else Check.NO_ANSWER)
+        caption.text, caption.attempt = answer.text or caption.description.text[:REVIEW_TEXT_MAX], 1
         caption.state = State.PROPOSED
         self._note(caption, answer, again=False)
         caption.failed = list(dict.fromkeys([*flaws, *caption.failed]))
@@ -288,6 +298,10 @@ class Work:
         captions_measure(measurable, self.names)
         for caption in measurable:
             caption.failed = list(dict.fromkeys([*caption.failed, *checks_failed(caption)]))
+
+
+def _caption_of(description: Description) -> Caption:
+    return Caption(description=description, moment=description.moment)
 
 
 def failure_of(caption: Caption) -> CaptionFailure:
@@ -353,7 +367,7 @@ def _redo_make(redo: CaptionRedo) -> None:
     with transaction.atomic():
         caption_in_review(caption)  # before anything is asked for or measured
     rewriting = Rewriting.objects.filter(corpus=caption.description.corpus_id).select_related("prompt").latest("pk")
-    work = Work(rewriting, patient=False)
+    work = Work(rewriting.provider, corpus_id=rewriting.corpus_id, prompt=rewriting.prompt, patient=False)
     before, earlier_flaws = remembered(caption), list(caption.failed)
     work.reword(caption, _another_wording(work, caption))
     work.measure([caption])  # loads models: nobody's row is locked meanwhile

@@ -8,8 +8,8 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
 
-from accounts.commands import MomentJudgeCommand, project_named
-from accounts.models import Membership, Project, User
+from accounts.commands import MomentJudgeCommand, project_named, staff_named
+from accounts.models import Project, User
 from annotation.captions.selectors import captions_in_review
 from annotation.captions.services.captions import caption_accept, caption_edit
 from annotation.models import Caption
@@ -39,7 +39,7 @@ class Command(MomentJudgeCommand):
         if options["out"]:
             summary = {"written": _write(project, options["out"])}
         else:
-            summary = self._decide(project, _actor(project, options["username"]), options["decisions"])
+            summary = self._decide(project, staff_named(project, options["username"]), options["decisions"])
         self.write_json(summary)
 
     def _decide(self, project: Project, actor: User, path: Path) -> dict[str, int]:
@@ -67,14 +67,6 @@ def _write(project: Project, path: Path) -> int:
         rows = ([row.uuid, row.description.text, row.text, " ".join(row.failed), ""] for row in waiting)
         csv_write(file, COLUMNS, rows)
     return len(waiting)
-
-
-def _actor(project: Project, username: str | None) -> User:
-    staff = project.memberships.filter(roles__overlap=Membership.STAFF).values("user")
-    actor = User.objects.filter(username=username, pk__in=staff).first()
-    if actor is None:
-        raise CommandError("Say with --as which lead or admin of the project decided.")
-    return actor
 
 
 def _take(project: Project, actor: User, decision: str, row: dict[str, str]) -> None:

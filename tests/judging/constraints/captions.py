@@ -2,7 +2,17 @@
 
 from functools import partial
 
-from annotation.models import CaptionFailure, CaptionRedo, CaptionReview, CastMember, Corpus, Prompt, Rewriting
+from annotation.models import (
+    CaptionFailure,
+    CaptionRedo,
+    CaptionReview,
+    CastMember,
+    Corpus,
+    Prompt,
+    PromptDraft,
+    PromptTrial,
+    Rewriting,
+)
 from tests.factories import CaptionFactory, CorpusFactory, ProjectFactory, QueryFactory, UserFactory
 from tests.judging.constraints.writes import More, Refused, adding, again, change, deletion, maker
 
@@ -17,6 +27,17 @@ failure = maker(CaptionFailure, caption=CaptionFactory, attempt=1, failed=["name
 review = maker(CaptionReview, caption=CaptionFactory, actor=UserFactory, decision="accepted", before={}, text="x")
 redo = maker(CaptionRedo, caption=CaptionFactory, project=ProjectFactory, actor=UserFactory)
 prompt = maker(Prompt, version=99, text="Replace names.")
+packaged = partial(Prompt.objects.get, version=1)
+draft = maker(PromptDraft, corpus=CorpusFactory, base=packaged, text="Replace names.")
+trial = maker(
+    PromptTrial,
+    corpus=CorpusFactory,
+    project=ProjectFactory,
+    actor=UserFactory,
+    prompt=packaged,
+    text="Replace names.",
+    description_ids=[1],
+)
 REFUSED: Refused = {
     "caption_says_something": change(CaptionFactory, text=""),
     "caption_state_is_known": change(CaptionFactory, state="fine"),
@@ -29,6 +50,10 @@ REFUSED: Refused = {
     "cast_member_gender_is_known": change(member, gender="X"),
     "cast_member_kind_is_known": change(member, kind="verb"),
     "prompt_says_something": adding(prompt, text=""),
+    "prompt_version_once_per_corpus": again(prompt),
+    "prompt_draft_says_something": change(draft, text=""),
+    "prompt_trial_one_at_work_per_corpus": again(trial, corpus=CorpusFactory),
+    "prompt_trial_that_failed_is_finished": change(trial, error="gone"),
     "rewriting_runs_once_per_corpus": again(rewriting, corpus=CorpusFactory),
     "rewriting_provider_rewrites": change(rewriting, provider="demo"),
     "caption_failure_once_per_attempt": again(failure, caption=CaptionFactory),
