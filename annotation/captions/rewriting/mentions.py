@@ -34,6 +34,7 @@ NOT_OWNED = PREPOSITIONS | ONLY_VERBS | {"and", "or"}
 FAMILY = "people"  # "the Gellers"
 PRONOUNS = {"he", "she", "him", "her", "they", "it"}
 NEVER_SMALL = {"will", "green", "grey", "gates", "mark", "bing", "bloom", "hunt", "park", "parks", "chase"}
+AROUND = {"in", "into", "inside"}
 TO_SOMEBODY = {"to", "from", "with", "for", "besides", "beside", "behind", "toward", "towards", "against", "like", "by"}
 SENTENCE_WORDS = FUNCTION_WORDS | set(PLURAL_VERB)
 
@@ -84,6 +85,7 @@ class Mention:
     article: str = ""  # the article or owner before the adjectives
     relation: str = ""  # "his friend": the noun that says enough, so that the name goes
     owns: bool = False  # a possessive follows, inside the span
+    is_named: bool = True
 
 
 class Reader:
@@ -245,8 +247,15 @@ class Reader:
         if starts:
             may_be_unknown = self._acts(at) or (self.wary and not self._is_sentence_word(lower))
         else:
-            may_be_unknown = self.wary or not (self.lower(at - 1) in ARTICLES or lower in SENTENCE_WORDS)
+            is_no_person = self.lower(at - 1) in ARTICLES or lower in SENTENCE_WORDS or self._is_around(at)
+            may_be_unknown = self.wary or not is_no_person
         return Person(lower, self._gender_of(at)) if titled or may_be_unknown else None
+
+    def _is_around(self, at: int) -> bool:
+        """Whether others are in what the unknown word names: "fighting in Hockey", but not "in Xylon's car"."""
+        after = self.lower(at + 1)
+        ends = not after[:1].isalnum() or after in FUNCTION_WORDS or after == "and"
+        return self.lower(at - 1) in AROUND and ends and after != "'s"
 
     def _acts(self, at: int) -> bool:
         """Whether the unknown word that opens a sentence does something, or owns it, as people do."""

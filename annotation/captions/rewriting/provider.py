@@ -19,7 +19,7 @@ from core.exceptions import MomentJudgeError
 from core.texts import is_storable
 
 AGAIN_TEMPERATURE = 0.2
-RULES_CODE = 2  # one more with every change of the rules that changes a caption
+RULES_CODE = 3  # one more with every change of the rules that changes a caption
 
 
 class ProviderUnusable(MomentJudgeError):

@@ -19,7 +19,7 @@ from annotation.captions.rewriting.english import (
 )
 from annotation.captions.rewriting.lexicon import Lexicon
 from annotation.captions.rewriting.mentions import Reader
-from annotation.captions.rewriting.wording import Group, Wording, group
+from annotation.captions.rewriting.wording import TELLING_APART, Group, Wording, group
 
 LONGEST = 2000  # characters; the longest of TVR has 700
 MARKUP = re.compile(r"</?[a-zA-Z][^<>]*>|&(?:[a-z]+|#\d+);")
@@ -28,7 +28,6 @@ BARE_TITLES = {"Dr.": "doctor", "Dr": "doctor"}
 DOUBLED = re.compile(r"\b(an?|the|she|he) \1\b", re.IGNORECASE)
 AN = re.compile(r"\b([Aa])n (?=[bcdfgjklmnpqrstvwyz][a-z])")  # "an paper"
 AND_MORE = re.compile(r"(?<=, )(he|she), ((?:two|three) (?:other )?(?:men|women|people)\b)(?!')")  # of "he, X and Y"
-TELLING = {"he", "she", "his", "her", "him", "himself", "herself", "hers"}
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,7 @@ def rewrite(description: str, lexicon: Lexicon, *, general: bool = False) -> str
     tokens = tokenise(description)
     reader = Reader(tokens, lexicon, wary=general)
     groups = group(reader, reader.mentions())
-    pronouns = (at for at, token in enumerate(tokens) if token.text.lower() in TELLING)
+    pronouns = (at for at, token in enumerate(tokens) if token.text.lower() in TELLING_APART)
     wording = Wording(groups, general=general, last_pronoun=max(pronouns, default=-1))
     out: list[Token] = []
     at = 0

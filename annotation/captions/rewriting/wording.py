@@ -4,8 +4,11 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 
 from annotation.captions.rewriting.english import (
+    ADJECTIVES,
     ADVERBS,
+    ARTICLES,
     LISTENERS,
+    NOUN_OF,
     NUMBERS,
     ORDINALS,
     PLURAL_TITLES,
@@ -13,7 +16,13 @@ from annotation.captions.rewriting.english import (
     article,
     plural,
 )
-from annotation.captions.rewriting.mentions import Mention, Reader
+from annotation.captions.rewriting.lexicon import Person
+from annotation.captions.rewriting.mentions import TELLING, Mention, Reader
+
+STRANGERS = {*NOUN_OF.values(), "guy", "lady"}
+CLOTHED, CLOTHES_MAX = {"wearing", "in"}, 9  # words
+BASE_VERBS = {*PLURAL_VERB.values(), "are", "were", "have", "do"}
+TELLING_APART = {"he", "she", "his", "her", "him", "himself", "herself", "hers"}
 
 
 @dataclass
@@ -37,25 +46,68 @@ def group(reader: Reader, mentions: list[Mention]) -> list[Group]:
     groups: list[Group] = []
     rest = list(mentions)
     while rest:
-        chain = _chain(reader, rest)
-        rest = rest[len(chain) :]
-        groups += _clauses(reader, chain)
+        links, n_joined = _chain(reader, rest)
+        if stranger := _stranger(reader, links, mentions):
+            groups.append(Group([*links, stranger]))
+            rest = rest[len(links) :]
+        else:
+            groups += _clauses(reader, links[:n_joined])
+            rest = rest[n_joined:]
     for one in groups:
         _take_head(reader, one)
     return groups
 
 
-def _chain(reader: Reader, mentions: list[Mention]) -> list[Mention]:
-    """The mentions from the first on that stand in one enumeration that ends with "and"."""
+def _chain(reader: Reader, mentions: list[Mention]) -> tuple[list[Mention], int]:
+    """The mentions from the first on that stand in one enumeration, and how many of them "and" joins.
+
+    Where the cast list holds the names, the comma between them may be missing: "Castle Beckett and Esposito".
+    """
     links, ends = [mentions[0]], 1
     for mention in mentions[1:]:
         between = [reader.lower(at) for at in range(links[-1].end, mention.start)]
-        if links[-1].owns or mention.relation or between not in ([","], ["and"], ["&"], [",", "and"], ["/"]):
+        is_next = between in ([","], ["and"], ["&"], [",", "and"], ["/"])
+        if not between and links[-1].person.is_cast and mention.person.is_cast:
+            is_next = reader.lower(mentions[0].start - 1) not in TELLING
+        if links[-1].owns or mention.relation or not is_next:
             break
         links.append(mention)
-        if between != [","]:
+        if between not in ([","], []):
             ends = len(links)
-    return links[:ends]
+    return links, ends
+
+
+def _stranger(reader: Reader, chain: list[Mention], mentions: list[Mention]) -> Mention | None:
+    """Somebody without a name who acts together with those named: "Javier and the young man wearing a polo were".
+
+    What they wear goes, as in the paper's example (TVR-Ranking, Table 2). None where what follows has to tell the
+    people apart.
+    """
+    keys, start = [mention.person.key for mention in chain], chain[-1].end
+    is_named_again = any(mention.person.key in keys for mention in mentions if mention not in chain)
+    is_plain = not any(mention.owns or mention.relation or mention.adjectives for mention in chain)
+    if is_named_again or not is_plain or not _opens_clause(reader, chain[0].start):
+        return None
+    if reader.lower(start) != "and" or reader.lower(start + 1) not in ARTICLES | {"another"}:
+        return None
+    at = start + 2
+    while reader.lower(at) in ADJECTIVES:
+        at += 1
+    noun, at = reader.lower(at), at + 1
+    if noun not in STRANGERS:
+        return None
+    if reader.lower(at) in CLOTHED:
+        at = next((end for end in range(at + 2, at + CLOTHES_MAX) if not _is_of_clothes(reader, end)), at)
+    acts = reader.lower(at) in BASE_VERBS | PLURAL_VERB.keys()
+    pronouns = {reader.lower(later) for later in range(at, len(reader.tokens))} & TELLING_APART
+    return None if pronouns or not acts else Mention(start + 1, at, Person(f"{noun} {start}", ""), is_named=False)
+
+
+def _is_of_clothes(reader: Reader, at: int) -> bool:
+    """Whether the word goes on saying what somebody wears; of two words that may be verbs the second is: "dress"."""
+    word, after = reader.lower(at), reader.lower(at + 1)
+    may_be_verb = word in BASE_VERBS and after not in BASE_VERBS | PLURAL_VERB.keys()
+    return word[:1].isalpha() and word != "and" and word not in PLURAL_VERB and not may_be_verb
 
 
 def _clauses(reader: Reader, chain: list[Mention]) -> list[Group]:
@@ -185,7 +237,9 @@ class Wording:
         titles = {mention.title for mention in group.mentions}
         if group.head:
             return group.head
-        if len(titles) == 1 and titles != {""}:
+        if len(titles) > 1 or not all(mention.is_named for mention in group.mentions):
+            return "person"  # of unlike kinds, as a man and a doctor
+        if titles != {""}:
             return titles.pop()
         nouns = {mention.person.word for mention in group.mentions}
         return nouns.pop() if len(nouns) == 1 else "person"

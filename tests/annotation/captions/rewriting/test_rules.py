@@ -24,6 +24,17 @@ CASES = {
     ),
     # several people
     "Rachel Green and Ross were having a conversation.": "Two people were having a conversation.",
+    "Eric and Dr. Gregory were having a conversation.": "Two people were having a conversation.",
+    "Javier and the young man wearing checkered polo was having a conversation.": (
+        "Two people were having a conversation."
+    ),
+    "Ross, Joey and a tall woman in a red dress walk in.": "Three people walk in.",
+    "Ross and the doctor talk.": "A man and the doctor talk.",
+    "Ross and a man talk until he leaves.": "A man and a man talk until he leaves.",
+    "Ross and a man talk until Ross leaves.": "A man and a man talk until the first man leaves.",
+    "Joey calls Ross and a man laughs.": "A man calls another man and a man laughs.",
+    "Castle Beckett and Esposito talking.": "Three people talking.",
+    "Joey tells Ross Rachel and Monica left.": "A man tells another man two women left.",
     "Chandler points at Joey while describing a woman.": "A man points at another man while describing a woman.",
     "Rachel, Monica and Phoebe sit down.": "Three women sit down.",
     "Rachel, Monica and Phoebe sits down.": "Three women sit down.",
@@ -93,6 +104,8 @@ CASES = {
     "The Social Worker waits.": "The Social Worker waits.",
     "Ross moves to New York in May.": "A man moves to New York in May.",
     "Ted walks to MacLaren's Pub with Barney.": "A man walks to MacLaren's Pub with another man.",
+    "Two men are fighting in Hockey.": "Two men are fighting in Hockey.",
+    "Ross sits in Xylon's car.": "A man sits in a person's car.",
     "Rachel waits for Lane.": "A woman waits for a person.",
     "Izzie tells Denny's father.": "A woman tells a man's father.",
     # titles that were not known
