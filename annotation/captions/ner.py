@@ -1,9 +1,15 @@
-"""Finding names of persons in captions, by a model or by the lexicon; the only import of transformers here."""
+"""Finding names of persons in captions: by the corpus's own capitals, a model, or the lexicon of the rules.
 
-from collections.abc import Sequence
+The only import of transformers and faker here.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol
+from importlib import import_module
+from typing import Any, NamedTuple, Protocol
 
 from annotation.captions.rewriting.english import tokenise
 from annotation.captions.rewriting.lexicon import Member, lexicon_for
@@ -13,7 +19,7 @@ from core.exceptions import MomentJudgeError
 
 SURE, LIKELY = 1.0, 0.85  # a name of a list; a capitalised word that can be nothing else
 PERSON = {"PER", "PERSON", "B-PER", "I-PER"}
-LEXICON = "lexicon"
+CORPUS, LEXICON = "corpus", "lexicon"
 SCORE_DIGITS = 4  # of a score
 WINDOW = 480  # bytes: no token is shorter than one, and models read 512 with those that frame a text
 SHARED_WORDS = 4  # of neighbouring windows, so that a name on their edge is whole in one
@@ -32,9 +38,139 @@ class NameFinder(Protocol):
         """The likeliest name of a person in each of ``texts`` [N]; ``videos`` [N] are the names of their videos."""
 
 
-def name_finder(name: str, members: Sequence[Member] = ()) -> NameFinder:
-    """The finder of this name: ``lexicon``, or a token-classification model (a folder, or a hub name)."""
+def name_finder(name: str, *, members: Sequence[Member] = (), texts: Callable[[], Iterable[str]] = tuple) -> NameFinder:
+    """The finder of this name: ``corpus``, ``lexicon``, or a token-classification model (a folder, or a hub name).
+
+    ``texts``: the descriptions whose capitals ``corpus`` goes by.
+    """
+    if name == CORPUS:
+        return CorpusNames(texts())
     return LexiconNames(members) if name == LEXICON else ModelNames(name)
+
+
+TITLES = r"\b(?:Drs?|Mrs?|Ms|Prof|Det|Capt|Lt|Sgt)\b"
+WORDS = re.compile(rf"{TITLES}\.?|[^\W\d_]+(?:-[^\W\d_]+)*|'s\b|[^\w\s]")
+IS_TITLE = re.compile(TITLES)
+SENTENCE_ENDS = set('.!?"')
+OWNERS = {"this", "that", "his", "her", "its", "their", "my", "your", "our"}
+BEFORE_THINGS = OWNERS | {"a", "an", "the", "in", "at", "on", "into", "inside", "of", "from"}
+AFTER_PERSONS = {"'s", "is", "was", "and"}  # or a verb in the third person
+OPENING = (  # words that open sentences and name nobody, for corpora too small to tell
+    OWNERS
+    | {"a", "an", "the", "these", "those", "some", "several", "many", "both", "all", "no", "another", "each", "every"}
+    | {"one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "someone", "somebody", "people"}
+    | {"he", "she", "it", "they", "we", "i", "you", "there", "as", "when", "while", "after", "before", "then", "with"}
+    | {"in", "on", "at", "from", "behind", "inside", "outside", "during", "until", "and", "but", "man", "woman"}
+)
+LOCALES = ("en_US", "en_GB", "en_IN", "es_ES", "fr_FR", "de_DE", "it_IT")
+
+
+class Word(NamedTuple):
+    """A word where it stands in a text."""
+
+    text: str
+    begins: bool  # a sentence
+    is_thing: bool  # behind an article, an owner, "in" or another capitalised word
+    is_person: bool  # it owns or does something
+
+    @property
+    def is_capitalised(self) -> bool:
+        return self.text[0].isupper()
+
+
+def words_of(text: str) -> Iterator[Word]:
+    parts, begins = WORDS.findall(text.replace("’", "'")), True
+    for at, part in enumerate(parts):
+        if not part[0].isalpha():
+            begins = begins or part in SENTENCE_ENDS
+            continue
+        before, after = parts[at - 1] if at else "", parts[at + 1] if at + 1 < len(parts) else ""
+        has_title = bool(IS_TITLE.match(before))
+        follows_capital = before[:1].isupper() and not has_title and before.lower() not in given_names()
+        is_person = has_title or after in AFTER_PERSONS or (after.islower() and after.endswith("s"))
+        if not IS_TITLE.match(part):
+            yield Word(part, begins, before.lower() in BEFORE_THINGS or follows_capital, is_person)
+        begins = False
+
+
+@dataclass
+class Uses:
+    """How often a word stands in the texts of a corpus, by how and where."""
+
+    inside: int = 0  # with a capital, inside a sentence
+    first: int = 0  # with a capital, at the beginning
+    small: int = 0
+    thing: int = 0  # with a capital, where things are named
+    person: int = 0  # with a capital, where persons are
+
+    def add(self, word: Word) -> None:
+        if not word.is_capitalised:
+            self.small += 1
+            return
+        self.first += word.begins
+        self.inside += not word.begins
+        self.thing += word.is_thing and not word.begins
+        self.person += word.is_person
+
+
+class CorpusNames:
+    """Names by the capitals of a corpus and the places of its words, with a public list of given names.
+
+    It shares no word list with the rules, so that it is a second opinion on them; as they do, it needs no model. A word
+    that the corpus writes with a capital inside its sentences, and that owns or does things, is a name; likelier if
+    people are given it.
+
+    Args:
+        texts: the descriptions of the corpus.
+    """
+
+    name = CORPUS
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._uses: dict[str, Uses] = defaultdict(Uses)
+        for text in texts:
+            for word in words_of(text):
+                self._uses[word.text.lower()].add(word)
+        self._given = given_names()
+
+    def find(self, texts: Sequence[str], *, videos: Sequence[str]) -> list[Found]:
+        return [self._find(text) for text in texts]
+
+    def _find(self, text: str) -> Found:
+        matches = [Found(self.score(word), word.text) for word in words_of(text) if word.is_capitalised]
+        likely = [one for one in matches if one.score >= LEAST_LIKELY]
+        return max(likely, key=lambda one: one.score, default=Found())
+
+    def score(self, word: Word) -> float:
+        """How likely the capitalised word is a person's name, 0 to 1."""
+        lower = word.text.lower()
+        uses, is_given = self._uses.get(lower) or Uses(), lower in self._given
+        is_acronym = word.text.isupper() and len(word.text) < SHORTEST_SHOUTED
+        if is_acronym or lower in OPENING or uses.small > uses.inside:
+            return 0.0
+        if is_given:
+            return 1.0 if uses.inside else 0.9
+        if uses.thing > 0.4 * uses.inside:
+            return 0.4
+        if uses.person > 0.15 * (uses.inside + uses.first):
+            return 0.95
+        if uses.inside > MANY_USES or word.is_thing:
+            return 0.7
+        acts = word.is_person or uses.person > uses.first / 2
+        return 0.85 if acts or not word.begins else 0.5  # little is known of it: somebody should look
+
+
+MANY_USES = 3
+LEAST_LIKELY = 0.6  # of what is told as found
+SHORTEST_SHOUTED = 5  # "TV", "FBI" and "NYPD" are no names
+
+
+@lru_cache(maxsize=1)
+def given_names() -> frozenset[str]:
+    """Given names of seven countries in small letters, from Faker (MIT)."""
+    providers = [import_module(f"faker.providers.person.{locale}").Provider for locale in LOCALES]
+    kinds = ("first_names", "first_names_male", "first_names_female")
+    return frozenset(name.lower() for one in providers for kind in kinds for name in getattr(one, kind, ()))
 
 
 @dataclass
@@ -69,6 +205,34 @@ class ModelNames:
             return [_likeliest([entity for _ in parts for entity in next(outputs)]) for parts in text_windows]
         except RuntimeError as error:
             raise _unusable(self.name, error) from error
+
+
+class Agreement(NamedTuple):
+    """How often two finders find a name in the same texts; of what one alone finds, the words."""
+
+    both: int
+    neither: int
+    first_alone: Counter[str]
+    second_alone: Counter[str]
+
+    @property
+    def kappa(self) -> float | None:
+        """Cohen's kappa of "holds a name"; None where both finders say the same of every text."""
+        first, second = self.both + self.first_alone.total(), self.both + self.second_alone.total()
+        n = first + self.second_alone.total() + self.neither
+        chance = (first * second + (n - first) * (n - second)) / n**2 if n else 1.0
+        return None if chance == 1 else ((self.both + self.neither) / n - chance) / (1 - chance)
+
+
+def agreement(first: Sequence[Found], second: Sequence[Found], *, above: float) -> Agreement:
+    """Compare what two finders found in the same texts; a name counts when its score is ``above``."""
+    pairs = [(one, other, one.score > above, other.score > above) for one, other in zip(first, second, strict=True)]
+    return Agreement(
+        sum(is_first and is_second for _, _, is_first, is_second in pairs),
+        sum(not is_first and not is_second for _, _, is_first, is_second in pairs),
+        Counter(one.text for one, _, is_first, is_second in pairs if is_first and not is_second),
+        Counter(other.text for _, other, is_first, is_second in pairs if is_second and not is_first),
+    )
 
 
 def windows(text: str) -> list[str]:

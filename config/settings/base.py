@@ -470,7 +470,7 @@ REWRITING_USD_PER_MILLION_IN = env_decimal("REWRITING_USD_PER_MILLION_IN", "0")
 REWRITING_USD_PER_MILLION_OUT = env_decimal("REWRITING_USD_PER_MILLION_OUT", "0")
 CAPTION_SIMILARITY_MIN = env_float("CAPTION_SIMILARITY_MIN", 0.4, least=-1, most=1)
 CAPTION_NAME_SCORE_MAX = env_float("CAPTION_NAME_SCORE_MAX", 0.8, most=1)
-CAPTION_NER = env_str("CAPTION_NER", "lexicon")  # or the name of a token-classification model
+CAPTION_NER = env_str("CAPTION_NER", "corpus")  # or lexicon, or the name of a token-classification model
 
 # The demo project, seeded into an empty database by `make run`
 DEMO_VIDEOS = env_int("DEMO_VIDEOS", 40)

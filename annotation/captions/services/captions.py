@@ -1,7 +1,7 @@
 """Decisions of people about captions, and the two checks: like its description, and naming no person."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -13,7 +13,7 @@ from accounts.models import Project, User
 from annotation.captions import ner
 from annotation.captions.selectors import last_review
 from annotation.corpora.services.corpora import members_of
-from annotation.models import Caption, CaptionRedo, CaptionReview
+from annotation.models import Caption, CaptionRedo, CaptionReview, Description
 from annotation.pools.services.candidates import measure_of, vectors_of
 from annotation.similarity.base import SimilarityMissing
 from annotation.similarity.registry import sentence_model
@@ -100,7 +100,7 @@ def _caption_unchanged(caption: Caption, before: str) -> Caption:
 def name_left_in(caption: Caption) -> str:
     """A name of a person that the lexicon finds in the caption; empty where it finds none."""
     video = caption.moment.video
-    names = ner.name_finder(ner.LEXICON, members_of(video.corpus_id))
+    names = ner.name_finder(ner.LEXICON, members=members_of(video.corpus_id))
     (match,) = names.find([caption.text], videos=[video.name])
     return match.text if match.score > settings.CAPTION_NAME_SCORE_MAX else ""
 
@@ -170,6 +170,16 @@ def _decide(project: Project, caption: Caption, actor: User, decision: str, *, t
     audit_record(project=project, actor=actor, action=f"caption.{decision}", subject=caption.uuid, **facts)
 
 
+def names_finder_of(corpus_id: int) -> ner.NameFinder:
+    """Return the finder that the site is set to, as it knows this corpus. Reads every description: no work for the web
+    process."""
+
+    def texts() -> Iterator[str]:
+        return Description.objects.filter(corpus=corpus_id).values_list("text", flat=True).iterator()
+
+    return ner.name_finder(settings.CAPTION_NER, members=members_of(corpus_id), texts=texts)
+
+
 def captions_measure(captions: Sequence[Caption], names: ner.NameFinder) -> None:
     """Set, and do not save, what the checks go by. Loads models: no work for the web process. Raises SimilarityMissing,
     NameModelMissing where a model is not here."""
@@ -200,7 +210,7 @@ def edits_check(*, corpus_id: int) -> int:
             return 0
         unchecked = EDITS.rows().filter(description__corpus=corpus_id)
         unchecked = unchecked.select_related("description", "moment__video").order_by("pk")
-        names = ner.name_finder(settings.CAPTION_NER, members_of(corpus_id))
+        names = names_finder_of(corpus_id)
         while captions := list(unchecked[:CHUNK]):
             captions_measure(captions, names)
             for caption in captions:

@@ -18,7 +18,14 @@ from annotation.captions.rewriting import rules
 from annotation.captions.rewriting.lexicon import lexicon_for
 from annotation.captions.rewriting.provider import Answer, ProviderUnavailable, ProviderUnusable
 from annotation.captions.selectors import prompt_in_force
-from annotation.captions.services.captions import UNTOLD, caption_in_review, captions_measure, checks_failed, remembered
+from annotation.captions.services.captions import (
+    UNTOLD,
+    caption_in_review,
+    captions_measure,
+    checks_failed,
+    names_finder_of,
+    remembered,
+)
 from annotation.corpora.services.corpora import members_of
 from annotation.models import (
     Caption,
@@ -191,7 +198,7 @@ class Work:
         self.prompt = prompt
         self.provider = provider_of(provider, corpus_id=corpus_id, prompt=prompt, patient=patient)
         self.members = members_of(corpus_id)
-        self.names = ner.name_finder(settings.CAPTION_NER, self.members)
+        self.names = names_finder_of(corpus_id)
 
     def propose(self, descriptions: Sequence[Description]) -> list[Caption]:
         """Ask for captions and store them before anything else is done; they wait for their checks."""

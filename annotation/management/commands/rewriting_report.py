@@ -1,4 +1,4 @@
-"""manage.py rewriting_report: the words that stand for names, and which checks failed."""
+"""manage.py rewriting_report: words that stand for names, failed checks, and where two finders of names agree."""
 
 import json
 from argparse import ArgumentTypeError
@@ -7,13 +7,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import CommandParser
 
 from accounts.commands import MomentJudgeCommand, row_named
+from annotation.captions.ner import CORPUS, LEXICON, agreement, name_finder
 from annotation.captions.rewriting.lexicon import lexicon_for
 from annotation.captions.rewriting.rules import rewrite
 from annotation.captions.selectors import captions_report
-from annotation.models import Caption, Corpus
+from annotation.corpora.services.corpora import members_of
+from annotation.models import Caption, Corpus, Description
 from annotation.statistics.rules import replacement_words, table
 
 KINDS = {"v": "video", "t": "subtitle", "vt": "both"}
@@ -30,19 +33,51 @@ class Command(MomentJudgeCommand):
         )
         parser.add_argument("--kind", choices=[*KINDS.values(), "all"], default="video")
         parser.add_argument("--top", type=int, default=20)
+        parser.add_argument(
+            "--finders", action="store_true", help="instead: where the finders corpus and lexicon agree on descriptions"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if options["finders"]:
+            self._finders(options)
+            return
         pairs = list(self._of_file(options) if options["file"] else self._of_corpus(options))
         self.stdout.write(table(replacement_words(pairs), captions=len(pairs), top=options["top"]))
         if options["corpus"]:
             self._failures(options["corpus"])
 
+    def _finders(self, options: dict[str, Any]) -> None:
+        if options["file"]:
+            rows, members = list(self._descriptions(options)), ()
+        else:
+            corpus = row_named(Corpus.objects.all(), options["corpus"])
+            descriptions = Description.objects.filter(corpus=corpus).order_by("pk")
+            if options["kind"] != "all":
+                descriptions = descriptions.filter(kind=options["kind"])
+            rows = list(descriptions.values_list("text", "moment__video__name"))
+            members = members_of(corpus.pk)
+        texts, videos = [text for text, _ in rows], [video for _, video in rows]
+        by_corpus = name_finder(CORPUS, texts=lambda: texts).find(texts, videos=videos)
+        by_lexicon = name_finder(LEXICON, members=members).find(texts, videos=videos)
+        result = agreement(by_corpus, by_lexicon, above=settings.CAPTION_NAME_SCORE_MAX)
+        kappa = "undefined" if result.kappa is None else f"{result.kappa:.3f}"
+        self.stdout.write(
+            f"A name in {result.both:,} of {len(texts):,} descriptions by both finders, in {result.neither:,} by"
+            f" neither: agreement {100 * (result.both + result.neither) / max(1, len(texts)):.2f} %, kappa {kappa}"
+        )
+        for name, words in ((CORPUS, result.first_alone), (LEXICON, result.second_alone)):
+            most = ", ".join(f"{word or 'no word'} {n}" for word, n in words.most_common(options["top"]))
+            self.stdout.write(f"{name} alone: {words.total():,}{': ' + most if most else ''}")
+
     def _of_file(self, options: dict[str, Any]) -> Iterator[tuple[str, str]]:
+        for text, video in self._descriptions(options):
+            yield text, rewrite(text, lexicon_for(video=video))
+
+    def _descriptions(self, options: dict[str, Any]) -> Iterator[tuple[str, str]]:
         with options["file"].open(encoding="utf-8") as lines:
-            for line in lines:
-                row = json.loads(line)
+            for row in map(json.loads, lines):
                 if options["kind"] in ("all", KINDS.get(row["type"])):
-                    yield row["desc"], rewrite(row["desc"], lexicon_for(video=row["vid_name"]))
+                    yield row["desc"], row["vid_name"]
 
     def _of_corpus(self, options: dict[str, Any]) -> Iterator[tuple[str, str]]:
         captions = Caption.objects.filter(description__corpus=row_named(Corpus.objects.all(), options["corpus"]))

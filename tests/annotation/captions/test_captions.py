@@ -166,7 +166,7 @@ def test_undo_calls_a_wording_off_that_is_not_there_yet(project: Project, person
 def test_without_a_model_there_is_no_other_wording_but_an_error(
     project: Project, person: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def missing(*args: object) -> NoReturn:
+    def missing(*args: object, **values: object) -> NoReturn:
         raise ner.NameModelMissing("Set CAPTION_NER.")
 
     monkeypatch.setattr(ner, "name_finder", missing)
@@ -179,7 +179,7 @@ def test_without_a_model_there_is_no_other_wording_but_an_error(
 
 class TestEditsAreChecked:
     @pytest.mark.parametrize(
-        ("text", "is_like", "name"), [("Ross and Joey wave.", True, "Ross"), ("Green elephants paint.", False, "")]
+        ("text", "is_like", "name"), [("Ross and Joey wave.", True, "Ross"), ("Three elephants paint.", False, "")]
     )
     def test_both_checks_are_run_and_it_serves_anyway(
         self, project: Project, person: User, messages: Messages, text: str, is_like: bool, name: str
@@ -189,8 +189,8 @@ class TestEditsAreChecked:
             caption_edit(project=project, caption=caption, text=text, actor=person)
         caption.refresh_from_db()
         assert caption.similarity is not None and (caption.similarity >= 0.4) == is_like
-        assert (caption.name_found, caption.name_score) == (name, float(bool(name)))
-        assert (caption.state, caption.failed, caption.name_model) == ("edited", ["name"], "lexicon")
+        assert (caption.name_found, caption.name_score) == (name, 0.9 if name else 0.0)
+        assert (caption.state, caption.failed, caption.name_model) == ("edited", ["name"], "corpus")
         assert caption in captions_serving(project.dataset.corpus_id)
         assert edits_check(corpus_id=project.dataset.corpus_id) == 0
 

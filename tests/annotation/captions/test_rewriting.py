@@ -72,7 +72,7 @@ class TestRules:
         assert (caption.provider, caption.model) == ("rules", Rules().model)
         assert caption.prompt is caption.temperature is None
         assert caption.similarity is not None and caption.similarity >= 0.4
-        assert (caption.name_score, caption.name_model) == (0.0, "lexicon")
+        assert (caption.name_score, caption.name_model) == (0.0, "corpus")
         rewriting.refresh_from_db()
         assert rewriting.finished_at is not None
         assert not REWRITINGS.rows().exists()
@@ -227,7 +227,7 @@ def test_killed_in_the_middle(
     kill_point: str, project: Project, use_provider: Callable[..., Provider], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Wherever it is killed in its second batch, the next run makes every caption once, and none is missing."""
-    provider = use_provider(Ross_3=["Joey 3.", "Rachel 3."])
+    provider = use_provider(Ross_3=["Monica 3.", "Rachel 3."])
     describe(project, *[f"Ross {n}." for n in range(6)])
     rewriting = rewriting_start(corpus=project.dataset.corpus, provider="rules", actor=None, project=project)
     kill_points = {
@@ -375,7 +375,7 @@ def test_every_answer_is_saved_before_the_next_is_awaited(
 ) -> None:
     """Killed between answers, of the first wording and of the second, it asks for none again."""
     assert Chat.answers_per_write == 1  # each costs money
-    provider = use_provider(Ross_0=["Joey 0.", "Joey 0."], Ross_1=["Joey 1.", "Joey 1."])
+    provider = use_provider(Ross_0=["Monica 0.", "Monica 0."], Ross_1=["Monica 1.", "Monica 1."])
     provider.batch, provider.answers_per_write = 4, 1
     describe(project, *[f"Ross {n}." for n in range(4)])
     rewriting = rewriting_start(corpus=project.dataset.corpus, provider="rules", actor=None, project=project)

@@ -6,8 +6,9 @@ from itertools import pairwise
 from types import SimpleNamespace
 
 import pytest
+from django.core.management import call_command
 
-from annotation.captions.ner import LexiconNames, ModelNames, NameModelMissing, name_finder, windows
+from annotation.captions.ner import LexiconNames, ModelNames, NameModelMissing, agreement, name_finder, windows
 from annotation.captions.rewriting.english import is_english
 from annotation.captions.rewriting.lexicon import lexicon_for
 from annotation.captions.rewriting.rules import Found, flaws
@@ -54,6 +55,59 @@ def test_lexicon_finds_names_that_stayed() -> None:
     assert isinstance(finder, LexiconNames)
     texts = ["A man walks to Joey's car.", "A man walks to a car.", "A man walks to Xylon.", "A man leaves the house."]
     assert finder.find(texts, videos=[""] * 4) == [Found(1.0, "Joey"), Found(), Found(0.85, "Xylon"), Found()]
+
+
+CORPUS_TEXTS = [
+    *["Xylon walks to the door.", "The dog follows Xylon and Brisa.", "Brisa's cup falls.", "Xylon is in Perkland."],
+    *[
+        "They sit in Perkland.",
+        "People wave in Perkland.",
+        "A man will mark the box.",
+        "Dr. Quux reads while Quux sits.",
+    ],
+    *["The Zeta is red.", "They like the Zeta.", "A cat sleeps. Cats sleep."],
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    {
+        "A man talks to Xylon.": Found(0.95, "Xylon"),  # the corpus writes it with a capital, and it acts
+        "Brisa's cup falls.": Found(0.95, "Brisa"),
+        "Quux reads.": Found(0.95, "Quux"),  # behind a title
+        "A man talks to Monica.": Found(0.9, "Monica"),  # given to people, and not in the corpus
+        "They sit in Perkland.": Found(),  # always behind "in"
+        "They like the Zeta.": Found(),
+        "Mark the box.": Found(),  # a given name that the corpus writes small
+        "A man talks to Blorp.": Found(0.85, "Blorp"),  # nothing is known of it
+        "Blorp waves.": Found(0.85, "Blorp"),
+        "Two doctors talk.": Found(),
+        "Cats sleep.": Found(),
+        "A man watches TV.": Found(),
+        "They sit.": Found(),
+        "": Found(),
+    }.items(),
+)
+def test_a_corpus_shows_its_names_by_capitals(text: str, name: Found) -> None:
+    assert name_finder("corpus", texts=lambda: CORPUS_TEXTS).find([text], videos=[""]) == [name]
+
+
+def test_two_finders_agree_as_counted_by_hand() -> None:
+    name, nothing = Found(0.9, "Ann"), Found()
+    result = agreement([name] * 3 + [nothing] * 2, [name] * 2 + [nothing] * 3, above=0.8)
+    assert (result.both, result.neither, result.first_alone, result.second_alone) == (2, 2, {"Ann": 1}, {})
+    assert result.kappa == pytest.approx((4 / 5 - 12 / 25) / (1 - 12 / 25))
+    assert agreement([name], [name], above=0.8).kappa is None
+
+
+@pytest.mark.skipif(not TVR.exists(), reason="the TVR release is not here")
+def test_the_two_finders_on_the_video_descriptions_of_tvr(capsys: pytest.CaptureFixture[str]) -> None:
+    call_command("rewriting_report", file=TVR, finders=True, top=3)
+    assert capsys.readouterr().out.splitlines() == [
+        "A name in 7,728 of 8,097 descriptions by both finders, in 293 by neither: agreement 99.06 %, kappa 0.880",
+        "corpus alone: 3: Caring 1, Grady 1, Nicholas 1",
+        "lexicon alone: 73: castle 14, Gates 7, 13 5",
+    ]
 
 
 def test_model_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
