@@ -4,6 +4,7 @@ A word is that of ``text_figures``. The papers do not say how they count words a
 """
 
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -16,6 +17,10 @@ Column = Mapping[str, Any]
 Verbs = Callable[[str], Sequence[tuple[str, str]]]  # form and lemma of each verb of a text
 DATA = tomllib.loads(Path(__file__).with_name("tables.toml").read_text(encoding="utf-8"))
 PUBLISHED: Mapping[str, Column] = DATA["published"]
+OTHERS: Mapping[str, Column] = DATA["other"]
+REPLACEMENTS: Mapping[str, int] = DATA["replacements"]
+GENDERS = {word: gender for gender, words in DATA["genders"].items() for word in words.split()}
+NO_GENDER = "N"
 SPLITS = {"train": "Training", "val": "Validation", "test": "Test"}
 PAPER = "published "
 ESCAPED = str.maketrans(
@@ -95,6 +100,55 @@ def published() -> list[Column]:
     return [{"column": f"{PAPER}{split}", **figures} for split, figures in PUBLISHED.items()]
 
 
+def others() -> list[Column]:
+    """Return the paper's columns of the other data sets."""
+    return [{"column": f"{PAPER}{name}", **figures} for name, figures in OTHERS.items()]
+
+
+OF_OTHERS = tuple(row for row in TABLE_1 if row.name in OTHERS["TVR"])
+
+
+class DataSet(NamedTuple):
+    """A line of the table of data sets; ``is_ours``: the corpus that is looked at."""
+
+    name: str
+    cells: list[str]
+    is_ours: bool
+
+
+def data_sets(columns: Sequence[Column]) -> list[DataSet]:
+    """Return the corpus of our columns, then TVR-Ranking's splits and the nine other data sets, as in Table 1."""
+    ours = [column for column in columns if column["column"] == "all"]
+    rows = [(column_name(column["column"]), column) for column in [*ours, *published()]] + list(OTHERS.items())
+    return [DataSet(name, [_cell(row, one) for one in OF_OTHERS], row in ours) for name, row in rows]
+
+
+class Replacement(NamedTuple):
+    """A word that stands for names: its gender (M, F, N), how often here, and how often in the paper if it says so."""
+
+    word: str
+    gender: str
+    number: int
+    paper: int | None
+
+
+def replacement_table(words: Iterable[tuple[str, int]]) -> list[Replacement]:
+    """Return Table 3 of the paper for our words, the most frequent first."""
+    return [Replacement(word, GENDERS.get(word, NO_GENDER), n, REPLACEMENTS.get(word)) for word, n in words]
+
+
+def replacement_lines(counts: Counter[str], *, captions: int, top: int = 20) -> str:
+    """Return lines of text: the most frequent words, their gender, how often they stand for a name, here and there."""
+    total = sum(counts.values())
+    rows = replacement_table(counts.most_common(top))
+    lines = [f"{'word':<12} {'number':>8} gender {'paper':>8}"]
+    for row in rows:
+        paper = "not available" if row.paper is None else f"{row.paper:,}"
+        lines.append(f"{row.word:<12} {row.number:>8,} {row.gender:<6} {paper:>8}")
+    mean = total / captions if captions else 0.0
+    return "\n".join([*lines, f"{total:,} words replaced in {captions:,} descriptions, {mean:.2f} each."])
+
+
 def column_name(column: str) -> str:
     if column == "all":
         return "Corpus"
@@ -124,7 +178,8 @@ def table(title: str, rows: Iterable[Row], columns: Sequence[Column]) -> Table:
 
 def _cell(column: Column, row: Row) -> str:
     """The paper prints two decimals at most."""
-    decimals = min(row.decimals, 2) if column["column"].startswith(PAPER) else row.decimals
+    is_published = column.get("column", PAPER).startswith(PAPER)
+    decimals = min(row.decimals, 2) if is_published else row.decimals
     return rounded(column.get(row.name), decimals)
 
 

@@ -39,14 +39,6 @@ def replacements(description: str, caption: str) -> dict[str, int]:
     return {word: n for word, n in (after - before - agreed).items() if word not in LEFT_OUT}
 
 
-def table(counts: Counter[str], *, captions: int, top: int = 20) -> str:
-    """Lines of text: the commonest words and how often they stand for a name."""
-    total = sum(counts.values())
-    lines = [f"{word:<12} {n:>8,}" for word, n in counts.most_common(top)]
-    mean = total / captions if captions else 0.0
-    return "\n".join([*lines, f"{total:,} words replaced in {captions:,} descriptions, {mean:.2f} each."])
-
-
 Names = Callable[[str, str], bool]  # whether a text about a video names somebody
 
 

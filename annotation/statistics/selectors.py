@@ -17,7 +17,7 @@ RANKS = (1, 20, 40)  # the first candidate, the last of the first batch, the las
 SPLITS = [Query.Split.VAL, Query.Split.TEST, Query.Split.TRAIN]
 CHUNK = 5000
 ALL = "all"
-FORM = 2  # of the figures: another form makes stored ones old
+FORM = 3  # of the figures: another form makes stored ones old
 STATE = """
 SELECT (SELECT concat(count(*), '.', sum(hashtext(concat_ws('|', c.id, c.text, c.similarity))))
         FROM annotation_description d LEFT JOIN annotation_caption c ON c.description_id = d.id
@@ -111,6 +111,18 @@ def query_rows(project: Project, columns: Iterable[str]) -> Iterator[tuple[tuple
     queries = project.queries.filter(is_placeholder=False).values_list("split", "text")
     for split, text in queries.iterator(chunk_size=CHUNK):
         yield (f"split {split}", *(sets if split == Query.Split.TRAIN else ())), text
+
+
+def texts_with_videos(corpus_id: int) -> Iterator[tuple[str, str]]:
+    """Yield every description of a corpus and the name of its video."""
+    rows = Description.objects.filter(corpus=corpus_id).order_by("pk").values_list("text", "moment__video__name")
+    yield from rows.iterator(chunk_size=CHUNK)
+
+
+def spans_with_lengths(corpus_id: int) -> Iterator[tuple[float, float, float]]:
+    """Yield start, end and the length of the video of every moment of a corpus, in seconds."""
+    moments = Moment.objects.filter(video__corpus=corpus_id, video__duration_s__gt=0)
+    yield from moments.values_list("start_s", "end_s", "video__duration_s").iterator(chunk_size=CHUNK)
 
 
 def moments_of(project: Project, column: str) -> QuerySet[Moment]:

@@ -1,6 +1,7 @@
 """Statistics of a project's texts: asked for, computed by a task, kept as last computed."""
 
 import logging
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -8,7 +9,7 @@ from django.db import OperationalError
 from django.utils import timezone
 
 from accounts.models import Project
-from annotation.captions.rewriting.english import tokenise
+from annotation.captions.rewriting.english import NOUN_OF, RELATIONS, plural, tokenise
 from annotation.captions.rewriting.lexicon import Lexicon, lexicon_for
 from annotation.captions.rewriting.mentions import Reader
 from annotation.corpora.services.corpora import members_of
@@ -16,14 +17,18 @@ from annotation.models import TextStatistics
 from annotation.similarity import registry
 from annotation.similarity.base import SimilarityMissing
 from annotation.statistics import selectors
+from annotation.statistics.analyses import Text, span_analyses, text_analyses
 from annotation.statistics.collection import Queries, Verbs, query_figures
-from annotation.statistics.rules import Names, figures
+from annotation.statistics.rules import WORD, Names, figures
 from core.jobs import JobKind, durable
 from core.sql import only_one
+from moment_retrieval.relevance import stop_words
 from moment_retrieval.relevance.tagger import LexiconTagger
-from moment_retrieval.relevance.wordnet import VERB
+from moment_retrieval.relevance.wordnet import NOUN, VERB
 
 logger = logging.getLogger(__name__)
+PEOPLE = (RELATIONS | set(NOUN_OF.values())) - {"dog", "cat", "monkey"}
+PEOPLES = {plural(noun) for noun in PEOPLE} | {"people", "couple"}  # at least two
 STATISTICS = JobKind(
     "annotation.tasks.statistics_compute",
     lambda: TextStatistics.objects.filter(requested_at__isnull=False),
@@ -63,6 +68,7 @@ def _compute(project: Project) -> TextStatistics:
         "groups": [{"group": name, **figures_by_group[name]} for name in order],
         "candidates": selectors.candidates_by_rank(project),
         "collection": collection_compute(project),
+        "analyses": analyses_compute(project),
     }
     fresh = {"data": data, "state_of_texts": state, "computed_at": timezone.now(), "requested_at": None, "error": ""}
     text_statistics, _ = TextStatistics.objects.update_or_create(project=project, defaults=fresh)
@@ -89,19 +95,60 @@ def _spans(project: Project, column: str) -> dict[str, Any]:
     return selectors.span_figures(selectors.moments_of(project, column))
 
 
-def _verbs() -> Verbs | None:
-    """Finds the verbs of a text; None where WordNet is not installed."""
+def _tagger() -> LexiconTagger | None:
+    """Finds the verbs and nouns of a text; None where WordNet is not installed."""
     try:
-        database = registry.wordnet()
+        return LexiconTagger(registry.wordnet())
     except SimilarityMissing:
         return None
-    tagger = LexiconTagger(database)
+
+
+def _verbs() -> Verbs | None:
+    tagger = _tagger()
+    if tagger is None:
+        return None
 
     def verbs(text: str) -> list[tuple[str, str]]:
         forms = [verb.lower() for verb in tagger.tag(text).verbs]
-        return [(form, database.lemma(form, VERB)) for form in forms]
+        return [(form, tagger.wordnet.lemma(form, VERB)) for form in forms]
 
     return verbs
+
+
+def analyses_compute(project: Project) -> dict[str, Any]:
+    """TVR's analyses of the corpus: its moments, and its descriptions as a tagger reads them."""
+    corpus_id, tagger = project.dataset.corpus_id, _tagger()
+    people = people_counter(corpus_id)
+    texts = []
+    for text, video in selectors.texts_with_videos(corpus_id):
+        words = WORD.findall(text.lower())
+        if tagger is None:
+            texts.append(Text(text, " ".join(words), people=people(text, video)))
+            continue
+        tags, lemma = tagger.tag(text), tagger.wordnet.lemma
+        verbs = tuple(lemma(word.lower(), VERB) for word in tags.verbs)
+        nouns = tuple(lemma(word.lower(), NOUN) for word in tags.nouns if word.lower() not in stop_words())
+        key = " ".join(lemma(lemma(word, NOUN), VERB) for word in words)
+        texts.append(Text(text, key, verbs, nouns, people(text, video)))
+    return {
+        **text_analyses(texts, tagged=tagger is not None),
+        **span_analyses(selectors.spans_with_lengths(corpus_id)),
+    }
+
+
+def people_counter(corpus_id: int) -> Callable[[str, str], int]:
+    """Return what counts the people that a text about a video speaks of: those it names, and nouns such as woman."""
+    lexicon = _lexicons(corpus_id)
+
+    def count(text: str, video: str) -> int:
+        tokens = tokenise(text)
+        mentions = Reader(tokens, lexicon(video)).mentions()
+        inside = {at for mention in mentions for at in range(mention.start, mention.end)}
+        nouns = [token.text.lower() for at, token in enumerate(tokens) if at not in inside]
+        by_name = {mention.person.key for mention in mentions}
+        return len(by_name) + sum(1 for noun in nouns if noun in PEOPLE) + sum(2 for noun in nouns if noun in PEOPLES)
+
+    return count
 
 
 def statistics_are_old(text_statistics: TextStatistics) -> bool:
@@ -115,10 +162,15 @@ def statistics_are_old(text_statistics: TextStatistics) -> bool:
 
 
 def _names(corpus_id: int) -> Names:
+    lexicon = _lexicons(corpus_id)
+    return lambda text, video: bool(Reader(tokenise(text), lexicon(video)).mentions())
+
+
+def _lexicons(corpus_id: int) -> Callable[[str], Lexicon]:
     members = members_of(corpus_id)
 
     @cache
     def lexicon(video: str) -> Lexicon:
         return lexicon_for(members, video=video)
 
-    return lambda text, video: bool(Reader(tokenise(text), lexicon(video)).mentions())
+    return lexicon

@@ -8,7 +8,7 @@ from accounts.access import STAFF, MemberRequest, project_action, project_page
 from accounts.models import Project
 from annotation.models import TextStatistics
 from annotation.statistics import selectors as report
-from annotation.statistics.collection import published, tables
+from annotation.statistics.collection import OF_OTHERS, data_sets, published, replacement_table, tables
 from annotation.statistics.services import statistics_are_old, statistics_request
 from core.lists import csv_download
 
@@ -39,6 +39,9 @@ def _shown(request: MemberRequest, text_statistics: TextStatistics) -> dict[str,
     return {
         "groups": groups,
         "shown": group,
+        "replacements": replacement_table(group["replacements"]),
+        "data_sets": data_sets(text_statistics.data.get("collection", [])),
+        "of_data_sets": OF_OTHERS,
         "words": report.words_histogram(group),
         "similarities": report.similarity_histogram(group, limit=limit) if group["similarity"]["texts"] else None,
         "limit": limit,

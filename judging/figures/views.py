@@ -18,7 +18,7 @@ from annotation.statistics.collection import ROWS, Row
 from annotation.statistics.services import statistics_are_old, statistics_request
 from core.lists import csv_download
 from core.middleware import POLICY
-from judging.figures import charts
+from judging.figures import charts, corpus_charts
 from judging.figures.selectors import FigureFilters, judged_figures
 from judging.quality.rules.agreement import FEWEST_PAIRS, Weights
 from judging.releases.selectors import finished_queries
@@ -39,6 +39,7 @@ class Figure:
     paper: str = ""
     empty: str = SETTLED
     roles: frozenset[Membership.Role] = STAFF
+    is_of_corpus: bool = False  # as last computed by a task, whatever the filters
 
 
 DRAWN = {
@@ -50,6 +51,10 @@ DRAWN = {
     "order": charts.order,
     "time": charts.over_time,
     "partners": charts.partners,
+    "lengths": corpus_charts.lengths,
+    "variety": corpus_charts.variety,
+    "words": corpus_charts.frequent_words,
+    "actions": corpus_charts.actions,
 }
 FOR_LEADS = {"partners"}
 TEXTS = Path(__file__).with_name("figures.toml").read_text(encoding="utf-8").replace("{fewest}", str(FEWEST_PAIRS))
@@ -74,6 +79,8 @@ def figures(request: MemberRequest, project: Project) -> HttpResponse:
 @project_page(STAFF)
 def figure(request: MemberRequest, project: Project, name: str) -> HttpResponse:
     current_figure, filters, drawing = _drawn(request, project, name)
+    if current_figure.is_of_corpus and not drawing.charts:
+        _statistics_of(project)
     context = {
         **{"figure": current_figure, "figures": figures_for(request.membership), "filters": filters, "sheet": drawing},
         **{"splits": Query.Split.values, "weights": list(Weights), "query": request.GET.urlencode()},
@@ -145,13 +152,12 @@ OF_QUERIES = ("queries", "texts", "vocabulary", "verbs", "lemmas", "words_min", 
 @project_page(STAFF)
 def tables(request: MemberRequest, project: Project) -> HttpResponse:
     """The tables; what takes a task is as last computed, what was judged is as it is now."""
-    computed = TextStatistics.objects.filter(project=project).first()
-    if computed is None and project.dataset.corpus.descriptions.exists():
-        statistics_request(project=project)
-        computed = TextStatistics.objects.get(project=project)
+    computed = _statistics_of(project)
     columns = _columns(project, computed)
     context = {
         "tables": report.tables([*columns, *_published()], more=JUDGED) if columns else [],
+        "data_sets": report.data_sets(columns),
+        "of_data_sets": report.OF_OTHERS,
         "kept": computed,
         "is_old": bool(computed and computed.computed_at and statistics_are_old(computed)),
         "figures": figures_for(request.membership),
@@ -160,10 +166,19 @@ def tables(request: MemberRequest, project: Project) -> HttpResponse:
     return render(request, "judging/figures/tables.html", context)
 
 
+def _statistics_of(project: Project) -> TextStatistics | None:
+    """Return the figures of the project's texts; whoever comes first has them computed."""
+    computed = TextStatistics.objects.filter(project=project).first()
+    if computed is None and project.dataset.corpus.descriptions.exists():
+        statistics_request(project=project)
+        computed = TextStatistics.objects.get(project=project)
+    return computed
+
+
 @project_page(STAFF)
 def tables_csv(request: MemberRequest, project: Project) -> HttpResponse:
     """Every value as a line: column, measure, value."""
-    rows = report.value_rows(_all_columns(project), (*ROWS, *JUDGED))
+    rows = report.value_rows([*_all_columns(project), *report.others()], (*ROWS, *JUDGED))
     return csv_download("momentjudge-tables.csv", ("column", "measure", "value"), rows)
 
 

@@ -12,12 +12,13 @@ from django.core.management.base import CommandParser
 
 from accounts.commands import MomentJudgeCommand, row_named
 from annotation.captions.ner import CORPUS, LEXICON, agreement, name_finder
-from annotation.captions.rewriting.lexicon import lexicon_for
+from annotation.captions.rewriting.lexicon import Member, lexicon_for
 from annotation.captions.rewriting.rules import rewrite
 from annotation.captions.selectors import captions_report
 from annotation.corpora.services.corpora import members_of
 from annotation.models import Caption, Corpus, Description
-from annotation.statistics.rules import replacement_words, table
+from annotation.statistics.collection import replacement_lines
+from annotation.statistics.rules import replacement_words
 
 KINDS = {"v": "video", "t": "subtitle", "vt": "both"}
 
@@ -42,13 +43,13 @@ class Command(MomentJudgeCommand):
             self._finders(options)
             return
         pairs = list(self._of_file(options) if options["file"] else self._of_corpus(options))
-        self.stdout.write(table(replacement_words(pairs), captions=len(pairs), top=options["top"]))
+        self.stdout.write(replacement_lines(replacement_words(pairs), captions=len(pairs), top=options["top"]))
         if options["corpus"]:
             self._failures(options["corpus"])
 
     def _finders(self, options: dict[str, Any]) -> None:
         if options["file"]:
-            rows, members = list(self._descriptions(options)), ()
+            rows, members = list(self._descriptions(options)), tuple[Member, ...]()
         else:
             corpus = row_named(Corpus.objects.all(), options["corpus"])
             descriptions = Description.objects.filter(corpus=corpus).order_by("pk")

@@ -119,10 +119,12 @@ def test_number_in_words(value: float | None, decimals: int, words: str) -> None
     assert rounded(value, decimals) == words
 
 
+SPLITS_IN_WORDS = ("training", "validation", "test")
+
+
 def test_what_the_paper_prints_stands_behind_ours_and_is_called_so() -> None:
     (size, lengths) = report.tables([{"column": "all", "moments_are": "all", "queries": 7}, *report.published()])
-    splits = ("training", "validation", "test")
-    assert [name for name, *_ in size.head] == ["Corpus", *(f"TVR-Ranking, {name}" for name in splits)]
+    assert [name for name, *_ in size.head] == ["Corpus", *(f"TVR-Ranking, {name}" for name in SPLITS_IN_WORDS)]
     assert [published for *_, published in size.head] == [False, True, True, True]
     assert size.lines[0].cells == ["7", "69,317", "500", "2,781"]
     assert [line.cells[2] for line in lengths.lines[:6]] == ["7", "14.11", "35", "0.27", "8.71", "121.86"]
@@ -130,6 +132,29 @@ def test_what_the_paper_prints_stands_behind_ours_and_is_called_so() -> None:
     names = {row.name for row in report.ROWS}
     for values in PUBLISHED.values():
         assert {row.name for row in TABLE_4} <= set(values) <= {*names, "moments_are"}
+
+
+def test_a_corpus_stands_before_the_data_sets_of_the_paper() -> None:
+    rows = report.data_sets(
+        [{"column": "split val", "queries": 3}, {"column": "all", "queries": 7, "video_hours": 1.5}]
+    )
+    assert [row.name for row in rows[:4]] == ["Corpus", *(f"TVR-Ranking, {name}" for name in SPLITS_IN_WORDS)]
+    assert [row.is_ours for row in rows] == [True, *[False] * 12]
+    assert (rows[0].cells[0], rows[0].cells[-1]) == ("7", "1.50")
+    assert {row.name: row.cells for row in rows}["MAD"] == [
+        *("3,328,745", "328,742", "488", "56,066", "13,993", "263.46", "1,207.30")
+    ]
+
+
+def test_words_for_names_have_their_gender_and_the_number_of_the_paper() -> None:
+    words = report.replacement_table([("man", 3), ("her", 2), ("someone", 1), ("nurse", 1)])
+    assert [(row.gender, row.paper) for row in words] == [("M", 37533), ("F", 572), ("N", 1938), ("N", None)]
+    lines = report.replacement_lines(Counter(man=3, nurse=1), captions=2).splitlines()
+    assert [line.split() for line in lines[1:3]] == [
+        ["man", "3", "M", "37,533"],
+        ["nurse", "1", "N", "not", "available"],
+    ]
+    assert lines[3] == "4 words replaced in 2 descriptions, 2.00 each."
 
 
 def test_long_form_leaves_out_what_is_not_known() -> None:

@@ -136,7 +136,7 @@ class TestCompute:
 
     def test_few_statements_answer_a_request(self, project: Project, django_assert_max_num_queries: Limit) -> None:
         statistics_request(project=project)
-        with django_assert_max_num_queries(24):
+        with django_assert_max_num_queries(26):
             statistics_compute(project_id=project.pk)
         row = TextStatistics.objects.get()
         assert row.computed_at is not None and row.requested_at is None

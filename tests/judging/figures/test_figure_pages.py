@@ -11,7 +11,8 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Project
-from annotation.models import Candidate, NamedQuerySet
+from annotation.models import Candidate, NamedQuerySet, TextStatistics
+from annotation.statistics.analyses import Text, span_analyses, text_analyses
 from judging.figures.views import FIGURES
 from tests import factories
 from tests.factories import admin, lead
@@ -34,6 +35,10 @@ def project_once(module_database: None) -> Project:
     judge_round(batch, [4, 2, 0], [4, 1, 4])
     judge_round(batch, [0], [4])
     judge_round(factories.BatchFactory(query__project=new_project, query__split="test", pairs=1), [1], [1])
+    texts = [Text("Two men sing.", "two man sing", ("sing",), ("man",), 2), Text("It rains.", "it rain", ("rain",))]
+    analyses = text_analyses(texts, tagged=True) | span_analyses([(0, 4, 10), (5, 10, 10)])
+    data = {"analyses": analyses, "groups": []}
+    TextStatistics.objects.create(project=new_project, data=data, computed_at=factories.NOW)
     return new_project
 
 
@@ -169,3 +174,29 @@ def test_the_gallery_draws_each_figure_small_and_says_in_a_line_what_it_asks(
 def test_a_text_that_looks_like_a_formula_is_none_in_a_file(lead_client: Client, project: Project) -> None:
     project.queries.filter(split="val").update(text="=HYPERLINK(1)")
     assert {row["text"] for row in rows(lead_client, project, "cases", split="val")} == {"'=HYPERLINK(1)"}
+
+
+def test_figures_of_the_corpus_are_those_last_computed(lead_client: Client, project: Project) -> None:
+    lengths = [(row["measure"], row["bin"], row["count"]) for row in rows(lead_client, project, "lengths")]
+    assert [row for row in lengths if row[2] != "0"] == [
+        *(("seconds", "0–5", "1"), ("seconds", "5–10", "1")),
+        *(("shares", "0.40", "1"), ("shares", "0.50", "1")),
+        *(("centres", "0.20", "1"), ("centres", "0.75", "1")),
+        *(("words", "2", "1"), ("words", "3", "1")),
+    ]
+    assert [(row["kind"], row["word"], row["count"]) for row in rows(lead_client, project, "words")] == [
+        *(("verbs", "rain", "1"), ("verbs", "sing", "1")),
+        ("nouns", "man", "1"),
+    ]
+    page = get(lead_client, project, "actions").content.decode()
+    assert "2 descriptions: 0 % with at least two actions, 50 % with at least two people." in page
+    assert "TVR 67 and 66 %" in page  # as published
+    assert "split val" not in page  # no filter changes them
+
+
+def test_a_figure_of_the_corpus_has_its_numbers_computed(lead_client: Client) -> None:
+    new_project = factories.ProjectFactory()
+    lead_client.force_login(lead(new_project))
+    factories.DescriptionFactory(moment__video__corpus=new_project.dataset.corpus)
+    assert "within a minute" in get(lead_client, new_project, "variety").content.decode()
+    assert TextStatistics.objects.get(project=new_project).requested_at is not None

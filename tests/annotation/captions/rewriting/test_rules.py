@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from annotation.captions.rewriting.lexicon import Member, lexicon_for, read_members
 from annotation.captions.rewriting.provider import Rules
 from annotation.captions.rewriting.rules import rewrite
-from annotation.statistics.rules import replacement_words, table
+from annotation.statistics.collection import replacement_lines
+from annotation.statistics.rules import replacement_words
 from tests.annotation.corpora.importers.shared import DATA
 
 TVR = DATA / "tvr" / "tvr_val_release.jsonl"
@@ -284,4 +285,7 @@ class TestRelease:
         counts = replacement_words(release())
         assert [word for word, _ in counts.most_common(2)] == ["man", "woman"]
         assert {"two", "people", "person", "doctor", "other"} <= {word for word, _ in counts.most_common(12)}
-        assert table(counts, captions=len(release())).endswith("in 8,097 descriptions, 1.84 each.")
+        lines = replacement_lines(counts, captions=len(release())).splitlines()
+        assert lines[0].split() == ["word", "number", "gender", "paper"]
+        assert [line.split()[2:] for line in lines[1:3]] == [["M", "37,533"], ["F", "34,708"]]
+        assert lines[-1].endswith("in 8,097 descriptions, 1.84 each.")
