@@ -276,6 +276,8 @@ class Site:
             return self.features_form
         if endpoint and endpoint[0] == "judging:staff-role":
             return {"person": self.colleague.uuid, "role": "lead", "change": "add"}
+        if endpoint and endpoint[0] == "annotation:prompt-save":
+            return {"text": "Replace names."}
         if endpoint and endpoint[0] == "annotation:train-set-start":
             return self.train_form
         if endpoint and endpoint[0] == "judging:rules-change":
