@@ -117,10 +117,17 @@ class PoolEntry(models.Model):
     answer = models.ForeignKey(PoolAnswer, models.CASCADE, related_name="entries")
     moment = models.ForeignKey(Moment, models.PROTECT, related_name="pool_entries")
     rank = models.PositiveSmallIntegerField(help_text="Its best rank in the source.")
+    similarity = models.FloatField(null=True, help_text="To the query, as a coverage study measured it.")
+    similarity_rank = models.PositiveIntegerField(null=True, help_text="Its rank by similarity among all moments.")
 
     class Meta:
         verbose_name_plural = "pool entries"
         constraints = [
+            models.CheckConstraint(
+                condition=Q(similarity__isnull=True, similarity_rank__isnull=True)
+                | Q(similarity__isnull=False, similarity_rank__isnull=False, similarity_rank__gte=1),
+                name="pool_entry_similarity_has_its_rank",
+            ),
             models.UniqueConstraint(fields=["answer", "moment"], name="pool_entry_once_per_answer_and_moment"),
             models.CheckConstraint(condition=Q(rank__gte=1), name="pool_entry_rank_from_1"),
         ]

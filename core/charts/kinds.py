@@ -73,6 +73,38 @@ def lines_chart(label: str, bands: Sequence[str], series: Sequence[Series], axis
     return plot
 
 
+class Point(NamedTuple):
+    """A dot at a place of a scatter plot; ``x`` is counted in bands from the first, ``series`` from 0."""
+
+    x: float
+    y: float
+    series: int
+    title: str
+
+
+SCATTER_COLOURS = 10
+SCATTER_SPREAD = 16.0  # units over which series of the same value stand above each other
+
+
+def scatter_chart(
+    label: str, bands: Sequence[str], points: Sequence[Point], series: Sequence[str], axis: Axis, *, x_name: str
+) -> Canvas:
+    """Draw dots of a colour for each series; those of equal value lie side by side instead of hiding each other."""
+    keys = [(f"dot-{index % SCATTER_COLOURS}", name) for index, name in enumerate(series)]
+    plot = Plot(label, bands, axis, legend=keys, x_name=x_name, height=240)
+    for point in points:
+        shift = SCATTER_SPREAD * ((point.series + 0.5) / max(1, len(series)) - 0.5)
+        plot.mark(
+            "circle",
+            keys[point.series][0],
+            title=point.title,
+            cx=plot.x(point.x),
+            cy=plot.y(point.y) - shift,
+            r=3,
+        )
+    return plot
+
+
 class Cell(NamedTuple):
     """One field: how strong its colour is, 0 to 1, and what is written in it; faintly where it says little."""
 

@@ -10,9 +10,16 @@ from typing import Any, NamedTuple
 from django.contrib.staticfiles import finders
 from django.utils.safestring import SafeString, mark_safe
 
-from annotation.models import Pooling
 from core.charts.canvas import Axis, Canvas, Plot, document
-from core.charts.kinds import Cell, Series, Spread, columns_chart, heat_map, lines_chart, spread_chart
+from core.charts.kinds import (
+    Cell,
+    Series,
+    Spread,
+    columns_chart,
+    heat_map,
+    lines_chart,
+    spread_chart,
+)
 from core.charts.kinds import Column as Bar
 from core.lists import csv_text
 from judging.figures.rules import Relevances, Unit, agreement_over_time, tables_of
@@ -33,9 +40,7 @@ from judging.figures.selectors import (
 )
 from judging.guidelines.selectors import policy_in_force
 from judging.quality.rules.agreement import FEWEST_PAIRS, Counts, kappas_of
-from judging.studies.rules import Coverage
-from judging.studies.selectors import moments_drawn_from, queries_planned, study_coverage
-from judging.work.rules import Rules, near_words, rules_of
+from judging.work.rules import Rules, near_words
 
 STYLESHEETS = ("css/app.css", "css/charts.css")
 RULES = "svg.chart"  # how the lines of a stylesheet begin that files bring with them
@@ -136,10 +141,13 @@ def similarity(filters: FigureFilters) -> DrawnFigure:
 
 def rank(filters: FigureFilters) -> DrawnFigure:
     groups = relevance_of_ranks(filters.scope, filters.rules)
+    by_chance = groups.pop(0, None)
     columns = [Column("rank", "Rank", PLAIN), *spread_columns(filters.rules)]
     rows = [[position, *_spread_row(group)] for position, group in groups.items()]
     has_imported = filters.project.queries.filter(is_placeholder=True).exists()
     notes = ["Ranks of imported judgments are the places of the pairs in their block of 20."] * has_imported
+    if by_chance:
+        notes.append(f"Drawn by chance from all other moments: {by_chance.n:,} pairs, mean {by_chance.mean or 0:.2f}.")
     bands = {
         str(position): groups.get(position, Relevances.none(filters.rules))
         for position in range(1, max(groups, default=0) + 1)
@@ -383,40 +391,6 @@ def _of_equal_captions(filters: FigureFilters) -> str:
     return (
         f"Of {pairs} of similarity 1.0, {total - best:,} ({share}) did not settle on {top}; paper: 11.76 %, not on 4."
     )
-
-
-def coverage_columns(scale: Rules) -> list[Column]:
-    return [
-        *(*QUERY, Column("band", "Ranks"), Column("moments", "Moments", COUNT), Column("settled", "Settled", COUNT)),
-        *(Column("open", "Still to judge", COUNT), Column("dropped", "Dropped", COUNT), *by_relevance(scale)),
-        *(Column("relevant", "Relevant", COUNT), Column("drawn_from", "Drawn from", COUNT)),
-    ]
-
-
-def study_figure(study: Pooling) -> DrawnFigure:
-    """Return charts over all queries of the study, and a row for each query and band."""
-    coverage, scale = study_coverage(study), rules_of(study.project)
-    drawn_from = moments_drawn_from(study)
-    rows: list[list[Value]] = []
-    for query in queries_planned(study):
-        for one in coverage.by_query.get(query.pk, []):
-            counts = [one.moments, one.settled, one.open, one.out, *one.counts, one.relevant]
-            from_others = drawn_from.get(query.pk) if one.band.first is None else None  # only others are drawn
-            rows.append([query.number, query.text, one.band.name, *counts, from_others])
-    return DrawnFigure(_coverage_charts(coverage, scale), coverage_columns(scale), rows)
-
-
-def _coverage_charts(coverage: Coverage, scale: Rules) -> list[Chart]:
-    if not any(one.settled for one in coverage.total):
-        return []
-    bands = [one.band.name for one in coverage.total]
-    means = [one.relevant / len(coverage.by_query) if one.settled else None for one in coverage.total]
-    bars = [Bar(name, mean, () if mean is None else (f"{mean:.1f}",)) for name, mean in zip(bands, means, strict=True)]
-    axis = Axis.over("relevant moments per query", 0, max(1.0, 1.1 * max(mean or 0.0 for mean in means)))
-    x_name = "rank by similarity"
-    shares = shares_chart("Relevance by rank", bands, [one.counts for one in coverage.total], scale, x_name=x_name)
-    relevant = columns_chart("Relevant moments by rank", bars, axis, x_name=x_name)
-    return [Chart("How the moments divide", shares), Chart("Relevant moments judged, per query", relevant)]
 
 
 SIMILARITY_AXIS = Axis("similarity", 0, 1, 0.25)

@@ -10,6 +10,7 @@ from django.http import QueryDict
 
 from accounts.models import Project
 from annotation.models import Moment, NamedQuerySet, Query
+from annotation.pools.services.poolings import RANDOM
 from annotation.statistics.selectors import span_figures
 from core.sql import sql_rows
 from core.texts import uuid_or_none
@@ -261,15 +262,35 @@ def order_effects(scope: Scope, *, annotator_id: int | None = None) -> OrderEffe
 
 STEPS = 20  # bins of similarity between 0 and 1
 
-BY_SIMILARITY = """
-SELECT least(floor(round(candidate.similarity * 1000000) / %(width)s)::int, %(last)s), chosen.relevance, count(*)
-FROM chosen JOIN annotation_candidate candidate ON candidate.id = chosen.candidate_id
-WHERE chosen.state = 'settled' AND candidate.similarity IS NOT NULL GROUP BY 1, 2"""
-
-BY_RANK = """
-SELECT candidate.rank, chosen.relevance, count(*)
-FROM chosen JOIN annotation_candidate candidate ON candidate.id = chosen.candidate_id
-WHERE chosen.state = 'settled' AND candidate.source = 'similarity' GROUP BY 1, 2"""
+# Settled pairs with similarity and rank: of a candidate by similarity its own, of one that a coverage study added those
+# that the study keeps. What was drawn by chance has a rank, but stands for none: it is_random.
+RANKED = """
+, ranked AS (
+    SELECT candidate.query_id, chosen.relevance, coalesce(candidate.similarity, entry.similarity) AS similarity,
+        CASE WHEN candidate.source = 'similarity' THEN candidate.rank ELSE entry.similarity_rank END AS rank,
+        entry.name = %(random)s AS is_random
+    FROM chosen JOIN annotation_candidate candidate ON candidate.id = chosen.candidate_id
+    LEFT JOIN LATERAL (
+        SELECT entry.similarity, entry.similarity_rank, source.name FROM annotation_poolsource source
+        JOIN annotation_poolanswer answer ON answer.source_id = source.id AND answer.query_id = candidate.query_id
+        JOIN annotation_poolentry entry ON entry.answer_id = answer.id AND entry.moment_id = candidate.moment_id
+        WHERE source.pooling_id = candidate.pooling_id AND entry.similarity IS NOT NULL LIMIT 1) entry ON true
+    WHERE chosen.state = 'settled')"""
+BY_SIMILARITY = f"""{RANKED}
+SELECT least(floor(round(similarity * 1000000) / %(width)s)::int, %(last)s), relevance, count(*)
+FROM ranked WHERE similarity IS NOT NULL GROUP BY 1, 2"""  # noqa: S608  # nosec B608 - constants
+BY_RANK = f"""{RANKED}
+SELECT CASE WHEN is_random THEN 0 ELSE rank END, relevance, count(*) FROM ranked WHERE rank IS NOT NULL GROUP BY 1, 2"""  # noqa: S608  # nosec B608 - constants
+OF_STUDIES = f"""{RANKED}
+SELECT query.number, query.text, ranked.similarity, ranked.rank, coalesce(ranked.is_random, false), ranked.relevance
+FROM ranked JOIN annotation_query query ON query.id = ranked.query_id
+WHERE ranked.similarity IS NOT NULL AND query.number IN (
+    SELECT query.number FROM annotation_poolanswer answer
+    JOIN annotation_query query ON query.id = answer.query_id AND query.project_id = %(project_id)s
+    JOIN annotation_poolsource source ON source.id = answer.source_id AND source.name = %(random)s
+    JOIN annotation_pooling study ON study.id = source.pooling_id AND study.state IN ('opening', 'done')
+    ORDER BY study.id DESC, query.number LIMIT %(most)s)
+ORDER BY query.number, ranked.rank"""  # noqa: S608  # nosec B608 - constants
 
 OF_EQUAL = """
 SELECT 0, chosen.relevance, count(*)
@@ -290,7 +311,8 @@ SELECT low, high, count(*) FROM extremes GROUP BY 1, 2 ORDER BY 1, 2"""
 
 def relevance_by_similarity(scope: Scope, scale: Rules) -> dict[int, Relevances]:
     """Settled pairs by step of similarity; step i is from i / STEPS to below (i + 1) / STEPS, the last with its end."""
-    return relevances_by(scope.rows(BY_SIMILARITY, width=1_000_000 / STEPS, last=STEPS - 1), scale)
+    rows = scope.rows(BY_SIMILARITY, random=RANDOM, width=1_000_000 / STEPS, last=STEPS - 1)
+    return relevances_by(rows, scale)
 
 
 def relevance_of_equal_captions(scope: Scope, scale: Rules) -> Relevances:
@@ -299,7 +321,27 @@ def relevance_of_equal_captions(scope: Scope, scale: Rules) -> Relevances:
 
 
 def relevance_of_ranks(scope: Scope, scale: Rules) -> dict[int, Relevances]:
-    return relevances_by(scope.rows(BY_RANK), scale)
+    """Settled pairs by rank; group 0 holds what coverage studies drew by chance."""
+    return relevances_by(scope.rows(BY_RANK, random=RANDOM), scale)
+
+
+class StudiedPair(NamedTuple):
+    """A settled pair of a query of a coverage study: its own candidates, and what the study added."""
+
+    number: int
+    text: str
+    similarity: float
+    rank: int
+    is_random: bool
+    relevance: int
+
+
+MOST_STUDIED = 10  # queries that have a colour of their own, as many as the paper studied
+
+
+def pairs_of_studies(scope: Scope) -> list[StudiedPair]:
+    """Return the settled pairs of the newest ten queries of coverage studies, each query's by rank."""
+    return [StudiedPair(*row) for row in scope.rows(OF_STUDIES, random=RANDOM, most=MOST_STUDIED)]
 
 
 def relevance_counted(scope: Scope, scale: Rules) -> Relevances:

@@ -18,7 +18,7 @@ from annotation.statistics.collection import ROWS, Row
 from annotation.statistics.services import statistics_are_old, statistics_request
 from core.lists import csv_download
 from core.middleware import POLICY
-from judging.figures import charts, corpus_charts
+from judging.figures import charts, corpus_charts, study_charts
 from judging.figures.selectors import FigureFilters, judged_figures
 from judging.quality.rules.agreement import FEWEST_PAIRS, Weights
 from judging.releases.selectors import finished_queries
@@ -43,8 +43,8 @@ class Figure:
 
 
 DRAWN = {
-    "similarity": charts.similarity,
-    "rank": charts.rank,
+    "similarity": study_charts.similarity,
+    "rank": study_charts.rank,
     "grades": charts.grades,
     "relevance": charts.relevance,
     "cases": charts.case_studies,

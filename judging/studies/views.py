@@ -16,7 +16,7 @@ from annotation.models import NamedQuerySet, Pooling, Query
 from annotation.pools.rules import DEPTHS, OTHERS, QUERIES, TOP
 from annotation.pools.services.poolings import Draw, pooling_discard
 from core.exceptions import NotPossible
-from judging.figures.charts import study_figure
+from judging.figures.study_charts import study_figure
 from judging.figures.views import drawing_answer, file_answer
 from judging.studies.rules import grade_range, least_highly
 from judging.studies.selectors import (

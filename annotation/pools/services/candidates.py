@@ -45,9 +45,16 @@ class Pool:
 
     def rank(self, texts: Sequence[str], *, similarity: str, depth: int) -> Iterator[list[int]]:
         """Yield the ids of the top moments of each text under the similarity of this name, best first."""
+        for moments, _ in self.rank_measured(texts, similarity=similarity, depth=depth):
+            yield moments
+
+    def rank_measured(
+        self, texts: Sequence[str], *, similarity: str, depth: int
+    ) -> Iterator[tuple[list[int], list[float]]]:
+        """Yield the same, each with the similarities of its moments."""
         measure = registry.similarity(similarity, embed=vectors_of)
-        for order, _ in measure.top(texts, self.captions, self.first_caption, depth=depth):
-            yield self.moment_ids[order].tolist()
+        for order, similarities in measure.top(texts, self.captions, self.first_caption, depth=depth):
+            yield self.moment_ids[order].tolist(), similarities.tolist()
 
 
 def text_key(text: str) -> bytes:

@@ -6,7 +6,7 @@ two sources: the ranking by similarity beyond its depth, and a random draw of th
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from operator import attrgetter
 from typing import NamedTuple
@@ -119,6 +119,7 @@ class Answered:
 
     found: Sequence[tuple[int | None, int]]
     drawn_from: int | None = None  # of a random draw
+    measured: Mapping[int, tuple[float, int]] = field(default_factory=dict)  # moment to similarity and rank by it
 
 
 def watchable_moments(project: Project) -> set[int]:
@@ -142,7 +143,11 @@ def answers_store(*, source: PoolSource, answers: Mapping[int, Answered], watcha
         )
         rows.append(row)
         best = rules.best_ranks(good)
-        entries += [PoolEntry(answer=row, moment_id=moment, rank=rank) for moment, rank in best.items()]
+        for moment, rank in best.items():
+            value, by_similarity = answer.measured.get(moment, (None, None))
+            entries.append(
+                PoolEntry(answer=row, moment_id=moment, rank=rank, similarity=value, similarity_rank=by_similarity)
+            )
     PoolAnswer.objects.bulk_create(rows, batch_size=CHUNK)
     PoolEntry.objects.bulk_create(entries, batch_size=CHUNK)
 
@@ -255,16 +260,20 @@ def coverage_plan(*, pooling: Pooling) -> None:
             raise NotPossible("No moment of the corpus can be judged: there is none with a preview and a caption.")
         everything = set(pool.moment_ids.tolist())
         similarity, texts = similarity_of(pooling.project), [query.text for query in queries]
-        top_moments = pool.rank(texts, similarity=similarity, depth=pooling.depth)
+        rankings = pool.rank_measured(texts, similarity=similarity, depth=len(everything))
         n_drawn, seed = pooling.others or 0, pooling.seed or 0
         similar, random = {}, {}
-        for query, moments in zip(queries, top_moments, strict=True):
+        for query, (moments, similarities) in zip(queries, rankings, strict=True):
+            measured = {
+                moment: (value, rank)
+                for rank, (moment, value) in enumerate(zip(moments, similarities, strict=True), start=1)
+            }
             frozen = query.candidates.filter(source=Candidate.Source.SIMILARITY).order_by("rank")
             top = rules.top_of(list(frozen.values_list("moment", flat=True)), moments, pooling.depth)
             others = rules.others_drawn(everything, top, n_drawn, seed=seed, query=query.number)
             n_others = len(everything - set(top))
-            similar[query.pk] = Answered([(moment, rank) for rank, moment in enumerate(top, start=1)])
-            random[query.pk] = Answered([(moment, at) for at, moment in enumerate(others, start=1)], n_others)
+            similar[query.pk] = Answered([(moment, rank) for rank, moment in enumerate(top, start=1)], None, measured)
+            random[query.pk] = Answered([(moment, at) for at, moment in enumerate(others, start=1)], n_others, measured)
         watchable = watchable_moments(pooling.project)
         sources[SIMILAR].answers.all().delete()
         for name, answers in ((SIMILAR, similar), (RANDOM, random)):

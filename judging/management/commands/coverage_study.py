@@ -11,7 +11,7 @@ from accounts.models import Project
 from annotation.models import Pooling, Query
 from annotation.pools.rules import OTHERS, QUERIES, TOP
 from annotation.pools.services.poolings import Draw, coverage_create, coverage_plan, pooling_discard
-from judging.figures.charts import study_figure
+from judging.figures.study_charts import study_figure
 from judging.studies.rules import Coverage, grade_range, least_highly
 from judging.studies.selectors import coverage_studies, plan_shortfall, pool_report, study_coverage
 from judging.studies.services import pool_open, pool_open_request, queries_chosen, queries_to_study

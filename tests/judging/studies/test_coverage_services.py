@@ -1,17 +1,22 @@
 """Coverage studies: what is judged for them, in which batches, and what they say."""
 
 import json
+from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.http import QueryDict
 
 from annotation.models import Candidate, Moment, PoolEntry, Pooling
+from annotation.pools.services.candidates import pool_of, similarity_of
 from annotation.pools.services.poolings import RANDOM, SIMILAR, Draw
 from core.exceptions import NotPossible
 from core.models import AuditEvent
-from judging.figures.selectors import Scope, relevance_counted
+from judging.figures.charts import DrawnFigure
+from judging.figures.selectors import FigureFilters, Scope, relevance_counted
+from judging.figures.views import BY_NAME
 from judging.models import Batch, Pair
 from judging.releases.selectors import finished_queries
 from judging.review.services import batch_review
@@ -45,6 +50,19 @@ class TestPlan:
         whole = collection.planned(top=60, others=60)
         assert (len(returned(whole, SIMILAR)), returned(whole, RANDOM)) == (MOMENTS, [])
         assert moments_drawn_from(whole) == {collection.query.pk: 0}
+
+    def test_what_is_drawn_keeps_its_similarity_and_its_rank_among_all(self, collection: Covering) -> None:
+        study = collection.planned(top=4, others=3)
+        entries = PoolEntry.objects.filter(answer__source__pooling=study)
+        pool = pool_of(project=collection.project)
+        moments, similarities = next(
+            pool.rank_measured([collection.query.text], similarity=similarity_of(collection.project), depth=MOMENTS)
+        )
+        measured = {moment: (moments.index(moment) + 1, similarities[at]) for at, moment in enumerate(moments)}
+        assert len(measured) == MOMENTS
+        for moment, rank, value in entries.values_list("moment", "similarity_rank", "similarity"):
+            assert (rank, value) == measured[moment]
+        assert Candidate.objects.filter(source="pooled").count() == 0  # data of the study, no candidates
 
     def test_only_queries_judged_to_their_end(self, collection: Covering) -> None:
         waiting = BatchFactory(query=QueryFactory(project=collection.project)).query
@@ -137,6 +155,40 @@ class TestReport:
         near, others = study_coverage(study).total
         assert (near.settled, near.open, near.relevant, near.highly) == (4, 0, 4, 2)
         assert (others.settled, others.relevant) == (4, 0)
+
+
+class TestFigures:
+    """Figures 4 a and 4 b take in what studies judged, where they are asked to (paper, appendix B.3)."""
+
+    @pytest.fixture
+    def draw(self, collection: Covering) -> Callable[..., DrawnFigure]:
+        study = collection.planned(top=4, others=4)
+        (batch,) = collection.open(study)
+        best = set(returned(study, SIMILAR))
+        grades = [2 if pair.candidate.moment_id in best else 0 for pair in pairs_of(batch)]
+        judge_round(batch, grades, grades)
+
+        def draw(name: str, query: str) -> DrawnFigure:
+            return BY_NAME[name].draw(FigureFilters(collection.project, QueryDict(query)))
+
+        return draw
+
+    def test_ranks_beyond_the_candidates_are_drawn_on_request(self, draw: Callable[..., DrawnFigure]) -> None:
+        assert [row[0] for row in draw("rank", "").rows] == [1, 2]
+        drawing = draw("rank", "pooled")
+        ranks = [row[0] for row in drawing.rows]
+        assert ranks[:2] == [1, 2] and len(ranks) > 2 and sum(int(row[1]) for row in drawing.rows) == 4
+        assert "Drawn by chance from all other moments: 4 pairs, mean 0.00." in drawing.notes
+        dots = drawing.charts[-1].svg
+        assert drawing.charts[-1].heading == "Queries of coverage studies"
+        assert dots.count("<circle") == 4 and "relevance 2" in dots and "drawn by chance" not in dots
+
+    def test_similarities_of_what_was_drawn_are_drawn_on_request(self, draw: Callable[..., DrawnFigure]) -> None:
+        before, drawing = draw("similarity", ""), draw("similarity", "pooled")
+        assert sum(int(row[2]) for row in drawing.rows) == 8 > sum(int(row[2]) for row in before.rows)
+        dots = drawing.charts[-1].svg
+        assert dots.count("<circle") == 8 and dots.count("drawn by chance") == 4
+        assert [chart.heading for chart in before.charts] == [chart.heading for chart in drawing.charts[:-1]]
 
 
 class TestCommand:
