@@ -28,6 +28,7 @@ from judging.figures.selectors import (
     STEPS,
     Effect,
     FigureFilters,
+    Judged,
     agreement_by_day,
     cases,
     grade_ranges,
@@ -72,6 +73,7 @@ class Chart:
     heading: str
     canvas: Canvas
     note: str = ""
+    moments: Sequence[Judged] = ()  # of the bars, to look at
 
     @property
     def svg(self) -> SafeString:
@@ -363,7 +365,7 @@ def _group(effect: Effect) -> str:
 QUERY = (Column("query", "Query", PLAIN), Column("text", "Text"))
 COLUMNS = [
     *(*QUERY, Column("rank", "Rank", PLAIN), Column("similarity", "Similarity", ".6f")),
-    *(Column("relevance", "Relevance", PLAIN), Column("state", "State")),
+    *(Column("relevance", "Relevance", PLAIN), Column("state", "State"), Column("caption", "Caption")),
 ]
 
 
@@ -371,10 +373,13 @@ def case_studies(filters: FigureFilters) -> DrawnFigure:
     page, page_cases = cases(filters.scope, words=filters.words, page=filters.parameters.get("page"))
     charts, rows = [], []
     for query, judged in page_cases:
-        candidates = [Ranked(*candidate) for candidate in judged]
+        candidates = [Ranked(one.rank, one.relevance, one.state, one.similarity) for one in judged]
         canvas = ranked_chart(f"Relevance by rank of the candidates of: {query.text}", candidates, filters.rules)
-        charts.append(Chart(query.text, canvas, note=f"Query {query.number}, split {query.split}"))
-        rows += [[query.number, query.text, one.rank, one.similarity, one.relevance, one.state] for one in candidates]
+        charts.append(Chart(query.text, canvas, f"Query {query.number}, split {query.split}", judged))
+        rows += [
+            [query.number, query.text, one.rank, one.similarity, one.relevance, one.state, one.caption]
+            for one in judged
+        ]
     n = page.paginator.count
     facts = f"{n:,} quer{'y' if n == 1 else 'ies'} with a settled pair. {_of_equal_captions(filters)}" if charts else ""
     return DrawnFigure(charts, COLUMNS, rows, facts=facts, more={"page": page})

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
+from uuid import UUID
 
 from django.core.paginator import Page, Paginator
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
@@ -178,12 +179,25 @@ AND (%(words)s = '' OR strpos(lower(query.text), lower(%(words)s)) > 0 OR query.
 ORDER BY query.number"""
 
 CASES = """
-SELECT candidate.query_id, candidate.rank, chosen.relevance, chosen.state, candidate.similarity
+SELECT candidate.query_id, candidate.rank, chosen.relevance, chosen.state, candidate.similarity,
+    coalesce((SELECT caption.text FROM annotation_caption caption
+        WHERE caption.moment_id = candidate.moment_id AND caption.state IN ('accepted', 'edited')
+        ORDER BY caption.id LIMIT 1), ''),
+    CASE WHEN moment.preview_state = 'ready' THEN moment.preview_uuid END
 FROM chosen JOIN annotation_candidate candidate ON candidate.id = chosen.candidate_id
+JOIN annotation_moment moment ON moment.id = candidate.moment_id
 WHERE candidate.query_id = ANY(%(queries)s) ORDER BY candidate.rank"""
 
 
-Judged = tuple[int, int | None, str, float | None]  # a candidate's rank, relevance, state and similarity
+class Judged(NamedTuple):
+    """A candidate as it was judged, its caption, and its preview where there is one."""
+
+    rank: int
+    relevance: int | None
+    state: str
+    similarity: float | None
+    caption: str
+    preview: UUID | None
 
 
 def cases(scope: Scope, *, words: str, page: str | None) -> tuple[Page[int], list[tuple[Query, list[Judged]]]]:
@@ -194,8 +208,8 @@ def cases(scope: Scope, *, words: str, page: str | None) -> tuple[Page[int], lis
     ids = list(case_page)
     queries = Query.objects.in_bulk(ids)
     by_query: dict[int, list[Judged]] = {query_id: [] for query_id in ids}
-    for query_id, rank, relevance, state, similarity in scope.rows(CASES, queries=ids):
-        by_query[query_id].append((rank, relevance, state, similarity))
+    for query_id, *candidate in scope.rows(CASES, queries=ids):
+        by_query[query_id].append(Judged(*candidate))
     return case_page, [(queries[query_id], candidates) for query_id, candidates in by_query.items()]
 
 

@@ -97,6 +97,7 @@ def test_how_often_an_equal_caption_is_not_enough_for_the_highest_grade(lead_cli
     with factories.triggers_asleep():
         Candidate.objects.filter(query__split="val").update(similarity=1)
     page = get(lead_client, project, "cases").content.decode()
+    assert page.count("data-moving") == page.count("Moment of rank") == 4  # a still and a clip for each bar
     assert "Of 2 pairs of similarity 1.0, 1 (50.00 %) did not settle on 4; paper: 11.76 %, not on 4." in page
 
 

@@ -151,7 +151,15 @@ class TestCases:
             factories.PairFactory(batch=batch, state=state, candidate__rank=rank, candidate__similarity=0.5, **more)
         _, ((query, candidates),) = cases(Scope(project.pk), words="SINGS", page=None)
         assert query == batch.query
-        assert candidates == [(1, 4, "settled", 0.5), (2, None, "dropped", 0.5), (3, None, "open", 0.5)]
+        assert [one[:4] for one in candidates] == [
+            *((1, 4, "settled", 0.5), (2, None, "dropped", 0.5), (3, None, "open", 0.5))
+        ]
+        moment = batch.pairs.get(candidate__rank=1).candidate.moment
+        assert (candidates[0].caption, candidates[0].preview) == ("", moment.preview_uuid)
+        factories.CaptionFactory(moment=moment, text="A man sings loudly")
+        type(moment).objects.exclude(pk=moment.pk).update(preview_state="failed", preview_error="gone", preview="")
+        _, ((_, (first, second, _)),) = cases(Scope(project.pk), words="SINGS", page=None)
+        assert (first.caption, second.preview) == ("A man sings loudly", None)
 
     def test_found_by_number_and_page(self, project: Project) -> None:
         for number in range(100, 105):
