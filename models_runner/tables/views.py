@@ -18,7 +18,7 @@ COLUMNS = list(product(published.SPLITS, published.MUS))  # of a table over seed
 
 @project_page(STAFF)
 def benchmark_tables(request: MemberRequest, project: Project) -> HttpResponse:
-    """Show tables 5, 6 and 7 of the papers, and the upper bound by similarity."""
+    """Show tables 5, 6 and 7 of the papers, and what similarity itself scores."""
     filters = tables_filters(project, request.GET)
     if filters is None:
         return render(request, "models_runner/tables/tables.html", {"filters": None})

@@ -369,3 +369,11 @@ def test_scores_spreads_and_the_upper_bound_are_those_listed(listing: str) -> No
     assert published.SIMILARITY[10] == tuple(float(word) for word in first.split("/"))
     assert published.SIMILARITY[20] == (float(second),) * 3
     assert published.SIMILARITY[40] == (float(third),) * 3
+
+
+def test_published_values_stand_beside_the_ranking_by_similarity_alone(bench: Bench) -> None:
+    bench.train(bench.experiment(labels="similarity"), 1, best=0.9, test=0.8)
+    page = bench.get(k="10")
+    ranked, trained = page.split('id="similarity"')[1].split("Trained and measured by similarity", 1)
+    assert "Ranked by similarity, measured by people" in ranked and "0.759" in ranked and "SIGIR-AP Table 6" in ranked
+    assert "0.759" not in trained and ">Published<" not in trained and "not available" in trained
