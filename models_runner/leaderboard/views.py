@@ -67,6 +67,8 @@ from models_runner.leaderboard.services.releases import similarity_runs_request
 from models_runner.leaderboard.services.runs import run_upload, upload_check, upload_possible_at, uploads_in_all
 from models_runner.leaderboard.services.score_tests import score_tests_schedule
 from models_runner.models import EconomyStudy, Run, Scoring
+from models_runner.tables.published_values import systems_at
+from models_runner.tables.selectors import status_of
 from moment_retrieval.formats import FileFormat
 from moment_retrieval.metrics.ndcg_iou import Convention, Gain
 from moment_retrieval.statistics.economy import LEAST_RUNS
@@ -112,7 +114,23 @@ def _board(request: MemberRequest, project: Project, filters: LeaderboardFilters
         "participants_see": participants_see(settings, filters.split, *truth_sizes(filters)),
         "concerns": concerns.order_by("-pk")[:MOST_CONCERNS] if sees_all(request.membership) else [],
         "chart": _chart(table, filters),
+        "beside": _beside_published(table, filters) if sees_all(request.membership) and table.ranked else None,
     }
+
+
+def _beside_published(table: Table, filters: LeaderboardFilters) -> dict[str, object]:
+    """Return what the papers print at the K shown, with the distance of the best run; nothing of other measures."""
+    convention, gain = Convention.RELEASED.value, Gain.EXPONENTIAL.value
+    link: dict[str, object] = {"query": filters.query(convention=convention, gain=gain, sort="")}
+    if filters.is_recall or (filters.convention, filters.gain) != (convention, gain):
+        return link
+    cells = [[row.scores[column.metric].value for row in table.ranked] for column in filters.columns]
+    best = [max(values) for values in cells]
+    rows = []
+    for name, values in systems_at(filters.columns[0].k or 0, filters.split):
+        differences = [None if value is None else ours - value for value, ours in zip(values, best, strict=True)]
+        rows.append((name, list(zip(values, differences, strict=True))))
+    return {**link, "rows": rows, "status": status_of(filters.release, [])}
 
 
 def _chart(table: Table, filters: LeaderboardFilters) -> str:

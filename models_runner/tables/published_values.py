@@ -49,6 +49,20 @@ SPREAD: dict[tuple[int, str], tuple[Spread | None, ...]] = {
 }
 
 
+SPR = 0.442  # SIGIR-AP, section 5.3: NDCG@40,IoU>=0.7; the split is not stated
+
+
+def systems_at(k: int, split: str) -> list[tuple[str, list[float | None]]]:
+    """Return every published system with its scores at each mu; None where the papers print none."""
+    rows: list[tuple[str, list[float | None]]] = [
+        (f"{LABELS[baseline]}, N = {n}", [score_of(baseline, n, k, mu, split) for mu in MUS]) for baseline, n in SCORES
+    ]
+    return [*rows, *([("SPR (split not stated)", [None, None, SPR])] if k == max(KS) else [])]
+
+
+LABELS = {"xml": "XML", "conquer": "CONQUER", "reloclnet": "ReLoCLNet"}
+
+
 def score_of(baseline: str, top_n: int, k: int, mu: float, split: str) -> float | None:
     """Return one value of the main table; None for another N than the papers'."""
     scores = SCORES.get((baseline, top_n))

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from moment_retrieval.cli import features, models, relevance, score
+from moment_retrieval.cli import compare, features, models, relevance, score
 from moment_retrieval.errors import ScoringError
 from moment_retrieval.relevance import RelevanceError
 
@@ -29,6 +29,7 @@ COMMANDS = {
         models.add_checkpoint_arguments,
         models.score_checkpoint,
     ),
+    "compare-published": Command(compare.HELP, compare.add_arguments, compare.output),
     "relevance": Command(relevance.HELP, relevance.add_arguments, relevance.output),
     "features": Command(features.HELP, features.add_arguments, features.output),
     "train": Command(

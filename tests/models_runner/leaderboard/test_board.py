@@ -79,6 +79,25 @@ class TestLeaderboard:
         assert "2 runs of earlier releases wait" in text
         assert 'hx-trigger="every 3s"' in text
 
+    def test_the_published_values_stand_beside_the_best_run_for_staff(
+        self, board: Board, reader: Client, chief: Client
+    ) -> None:
+        here = {"split": "val", "convention": "released", "gain": "exponential", "show": "k40"}
+        page = chief.get(board.url("runs"), here).content.decode()
+        beside = page.split('id="published"')[1].split("</details>")[0]
+        assert "ReLoCLNet, N = 40" in beside and "0.4725" in beside and "SPR (split not stated)" in beside
+        best = max(
+            Score.objects.filter(
+                scoring__run=board.run, k=40, mu=0.3, convention="released", gain="exponential"
+            ).values_list("value", flat=True)
+        )
+        assert f"{best - 0.4725:+.4f}" in beside
+        assert "Not comparable with the published values: other videos" in beside  # why they differ
+        assert beside.count("not available") == 2  # SPR at the two other thresholds
+        other = chief.get(board.url("runs"), {**here, "convention": "paper"}).content.decode()
+        assert "0.4725" not in other and "Published values are NDCG under the convention released" in other
+        assert 'id="published"' not in reader.get(board.url("runs"), here).content.decode()
+
     def test_exports(self, board: Board, chief: Client) -> None:
         query = "?split=val&sort=NDCG@10,IoU>=0.5"
         rows = json.loads(page(chief, board.url("export", "json") + query))["scores"]
