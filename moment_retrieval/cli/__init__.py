@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from moment_retrieval.cli import compare, features, models, relevance, score
+from moment_retrieval.cli import compare, convert, features, models, relevance, score
 from moment_retrieval.errors import ScoringError
 from moment_retrieval.relevance import RelevanceError
 
@@ -30,6 +30,7 @@ COMMANDS = {
         models.score_checkpoint,
     ),
     "compare-published": Command(compare.HELP, compare.add_arguments, compare.output),
+    "convert-release": Command(convert.HELP, convert.add_arguments, convert.output),
     "relevance": Command(relevance.HELP, relevance.add_arguments, relevance.output),
     "features": Command(features.HELP, features.add_arguments, features.output),
     "train": Command(
