@@ -12,6 +12,7 @@ from moment_retrieval.records import JudgedMoment, Span
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SHARED = Path(os.environ.get("MOMENTJUDGE_SHARED", REPOSITORY.parent / "shared"))
+TVR_RANKING = os.environ.get("MOMENTJUDGE_TVR_RANKING", "")  # a folder with val.json, which is not public
 SCORER = SHARED / "oracle" / "scorer"
 RUNS = SHARED / "data" / "tvr_ranking" / "runs"
 CORPUS = SHARED / "data" / "tvr_ranking" / "video_corpus.json"

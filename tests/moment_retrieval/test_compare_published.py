@@ -1,19 +1,17 @@
 """``compare-published``: the runs of TVR-Ranking's authors against what their repository records."""
 
 import json
-import os
 import re
 from pathlib import Path
 
 import pytest
 
 from moment_retrieval.cli import compare, main
-from tests.moment_retrieval.shared_data import CORPUS, RUNS, needs_shared, oracle
+from tests.moment_retrieval.shared_data import CORPUS, RUNS, TVR_RANKING, needs_shared, oracle
 
 TRUTH = {"relevant_moment": [{"video_name": "a", "timestamp": [0, 10], "relevance": 4}], "query": "q"}
-FOLDER = Path(os.environ.get("MOMENTJUDGE_TVR_RANKING", ""))
 needs_truth = pytest.mark.skipif(
-    not (FOLDER / "val.json").is_file() or not os.environ.get("MOMENTJUDGE_TVR_RANKING"),
+    not TVR_RANKING or not (Path(TVR_RANKING) / "val.json").is_file(),
     reason="TVR-Ranking's val.json is not here; set MOMENTJUDGE_TVR_RANKING to the folder that holds it",
 )
 
@@ -64,6 +62,6 @@ def test_what_is_recorded_is_what_the_repository_of_the_authors_says() -> None:
 @needs_shared
 @needs_truth
 def test_the_runs_of_the_authors_score_as_they_record(capsys: pytest.CaptureFixture[str]) -> None:
-    truth = ["--ground-truth", str(FOLDER / "val.json"), "--corpus", str(CORPUS)]
+    truth = ["--ground-truth", f"{TVR_RANKING}/val.json", "--corpus", str(CORPUS)]
     assert main(["compare-published", str(RUNS), *truth]) == 0
     assert capsys.readouterr().out.count("equal") == 27
