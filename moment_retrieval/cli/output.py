@@ -27,7 +27,8 @@ MEANING = {
 def readings(report: Report) -> dict[str, str]:
     """Return the readings of the measure that were chosen, by name."""
     empty = {} if report.empty is Empty.ZERO else {"empty": report.empty.value}
-    return {"convention": report.convention.value, "gain": report.gain.value, **empty}
+    condensed = {"lists": "condensed (predictions where nothing is judged left out)"} if report.condensed else {}
+    return {"convention": report.convention.value, "gain": report.gain.value, **empty, **condensed}
 
 
 @dataclass(frozen=True)

@@ -81,6 +81,11 @@ def add_metric_arguments(parser: argparse.ArgumentParser) -> None:
         default=Empty.ZERO.value,
         help="what a query without a relevant moment scores that the run answers with nothing (default: %(default)s)",
     )
+    parser.add_argument(
+        "--condensed",
+        action="store_true",
+        help="of ndcg-iou: leave out predictions that overlap no judged moment enough, where judgments are incomplete",
+    )
     parser.add_argument("--k", type=cutoffs, metavar="K,K", help="cutoffs (default: those of the metric)")
     parser.add_argument("--mu", type=thresholds, metavar="MU,MU", help="IoU thresholds (default: those of the metric)")
     parser.add_argument(
@@ -191,4 +196,5 @@ def computed(options: argparse.Namespace, run: RunTable, judged: JudgedTable) ->
         names = [name.strip() for name in options.measures.split(",")]
         return plain(run, judged, measures=names, gain=gain, by_video=options.by_video)
     ks, mus, empty = ks or report.KS, mus or report.MUS, Empty(options.empty)
-    return evaluate(run, judged, ks=ks, mus=mus, convention=convention, gain=gain, empty=empty)
+    how = {"convention": convention, "gain": gain, "empty": empty, "condensed": options.condensed}
+    return evaluate(run, judged, ks=ks, mus=mus, **how)

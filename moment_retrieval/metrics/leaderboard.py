@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from moment_retrieval.metrics import recall, report
-from moment_retrieval.metrics.matching import grids, overlaps
+from moment_retrieval.metrics.matching import covered
 from moment_retrieval.metrics.ndcg_iou import Convention, Gain, Measure, check_measures
 from moment_retrieval.metrics.report import evaluate
 from moment_retrieval.metrics.scores import Scores, means, numbers_of
@@ -98,17 +98,12 @@ def unjudged_rates(
     """
     check_measures(measures)
     depth = max(measure.k for measure in measures)
-    least = {mu: convention.least(mu) for mu in dict.fromkeys(measure.mu for measure in measures)}
-    retrieved_n = np.zeros(depth)
-    covered_n = {mu: np.zeros(depth) for mu in least}
+    mus = list(dict.fromkeys(measure.mu for measure in measures))
     pairs = np.stack([numbers_of(judged.query_ids, run), np.arange(len(judged))], axis=1)
-    for _, retrieved, truth in grids(run, judged, pairs, depth=depth):
-        hits = overlaps(retrieved, truth, min(least.values()))
-        width = retrieved.row.shape[1]
-        retrieved_n[:width] += (retrieved.row >= 0).sum(axis=0)
-        for mu, enough in least.items():
-            covered = np.zeros(retrieved.row.size, np.bool_)
-            covered[hits.position[hits.iou >= enough]] = True
-            covered_n[mu][:width] += covered.reshape(retrieved.row.shape).sum(axis=0)
-    with np.errstate(invalid="ignore"):
-        return np.array([1 - covered_n[mu][:k].sum() / retrieved_n[:k].sum() for k, mu in measures])
+    reached = covered(run, judged, pairs, [convention.least(mu) for mu in mus], depth=depth)
+    is_judged = np.isin(run.query, pairs[:, 0])
+    rates = []
+    for k, mu in measures:
+        first = is_judged & (run.order < k)
+        rates.append(1 - reached[mus.index(mu), first].mean() if first.any() else np.nan)
+    return np.array(rates)

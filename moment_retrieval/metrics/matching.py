@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from moment_retrieval.metrics.iou import ious
-from moment_retrieval.tables import Floats, Ints, JudgedTable, MomentTable, RunTable, Spans, recoded
+from moment_retrieval.tables import Flags, Floats, Ints, JudgedTable, MomentTable, RunTable, Spans, recoded
 
 MAX_CELLS = 8_000_000  # queries x ranks x judged moments looked at together: what bounds the memory
 NOTHING = -1
@@ -75,6 +75,23 @@ def matches(
     for some, retrieved, truth in grids(run, judged, queries, depth=depth):
         pairs = overlaps(retrieved, truth, min(least) - tolerance)
         yield Matches(some, truth.row, claims(pairs, least, tolerance, retrieved.row.shape, truth.row))
+
+
+def covered(run: RunTable, judged: JudgedTable, queries: Ints, least: Sequence[float], *, depth: int) -> Flags:
+    """Say of each retrieved moment whether it reaches the IoU with some judged moment of its query.
+
+    A judged moment counts whatever its relevance, and for however many retrieved ones.
+
+    Returns:
+        [T, rows of the run]; False beyond ``depth`` and for queries that are not among ``queries``.
+    """
+    reached = np.zeros((len(least), len(run.query)), np.bool_)
+    for _, retrieved, truth in grids(run, judged, queries, depth=depth):
+        hits = overlaps(retrieved, truth, min(least))
+        rows = retrieved.row.ravel()
+        for number, enough in enumerate(least):
+            reached[number, rows[hits.position[hits.iou >= enough]]] = True
+    return reached
 
 
 def grids(run: RunTable, judged: JudgedTable, queries: Ints, *, depth: int) -> Iterator[tuple[Ints, Grid, Grid]]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from moment_retrieval.errors import EmptyFile, InvalidCutoff, UnknownVideo
 from moment_retrieval.jsonfiles import shown
+from moment_retrieval.metrics.matching import covered
 from moment_retrieval.metrics.ndcg_iou import Convention, Empty, Gain, Measure, check_measures, query_scores
 from moment_retrieval.metrics.scores import Scores, check_queries, missing_queries, numbers_of
 from moment_retrieval.records import JudgedMoment, Span
@@ -35,6 +36,7 @@ class Report(Scores):
     convention: Convention
     gain: Gain
     empty: Empty = Empty.ZERO
+    condensed: bool = False
 
 
 def evaluate(
@@ -46,6 +48,7 @@ def evaluate(
     convention: Convention = Convention.PAPER,
     gain: Gain = Gain.EXPONENTIAL,
     empty: Empty = Empty.ZERO,
+    condensed: bool = False,
 ) -> Report:
     """Score a run against judged moments.
 
@@ -58,6 +61,9 @@ def evaluate(
         ks: cutoffs, each 1 or more.
         mus: IoU thresholds, each in (0, 1].
         convention: also says over which queries the mean is taken.
+        condensed: leave out, for each threshold, predictions that reach it with no judged moment, and let those below
+            move up: an estimate where judgments are incomplete (Sakai, Alternatives to Bpref, SIGIR 2007). A query
+            whose list is emptied by it was answered.
 
     Raises:
         UnknownQuery: the run answers a query that is not judged (a run of another split would otherwise score 0).
@@ -75,15 +81,33 @@ def evaluate(
     if not averaged:
         raise EmptyFile("no queries to score")
     numbers = np.stack([numbers_of(averaged, retrieved), numbers_of(averaged, truth)], axis=1)
+    values = np.empty((len(averaged), len(measures)))
+    for mu in dict.fromkeys(measure.mu for measure in measures) if condensed else (None,):
+        which = [number for number, measure in enumerate(measures) if mu in (None, measure.mu)]
+        some = [measures[number] for number in which]
+        lists = retrieved if mu is None else condensed_run(retrieved, truth, mu, convention)
+        values[:, which] = query_scores(lists, truth, numbers, some, convention=convention, gain=gain, empty=empty)
+    if condensed and empty is Empty.ONE:  # lists that were emptied are no empty answers
+        answered = np.append(np.diff(retrieved.offsets) > 0, False)[numbers[:, 0]]
+        relevant = np.bincount(truth.query, weights=truth.weights > 0, minlength=len(truth))[numbers[:, 1]]
+        values[answered & (relevant == 0)] = 0.0
     return Report(
         measures=measures,
         query_ids=averaged,
-        values=query_scores(retrieved, truth, numbers, measures, convention=convention, gain=gain, empty=empty),
+        values=values,
         missing=missing_queries(retrieved, truth),
         convention=convention,
         gain=gain,
         empty=empty,
+        condensed=condensed,
     )
+
+
+def condensed_run(run: RunTable, judged: JudgedTable, mu: float, convention: Convention) -> RunTable:
+    """Return the run without predictions that reach ``mu`` with no judged moment of their query."""
+    queries = np.stack([numbers_of(judged.query_ids, run), np.arange(len(judged))], axis=1)
+    depth = int(np.diff(run.offsets).max(initial=1))
+    return run.taken(covered(run, judged, queries, [convention.least(mu)], depth=depth)[0])
 
 
 Durations: TypeAlias = Mapping[str, float]  # video name to seconds
