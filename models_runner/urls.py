@@ -19,6 +19,7 @@ urlpatterns = [
     path("<uuid:project_uuid>/economy/new/", leaderboard_views.economy_study, name="economy-study"),
     path("<uuid:project_uuid>/economy.csv", leaderboard_views.economy_csv, name="economy-csv"),
     path("<uuid:project_uuid>/experiments/", experiments_views.experiments, name="experiments"),
+    path("<uuid:project_uuid>/experiments/grid/", experiments_views.grid_new, name="experiment-grid"),
     path("<uuid:project_uuid>/experiments/new/", experiments_views.experiment_new, name="experiment-new"),
     path("<uuid:project_uuid>/tables/", tables_views.benchmark_tables, name="tables"),
     path("<uuid:project_uuid>/tables.<str:form>", tables_views.benchmark_tables_export, name="tables-export"),

@@ -269,3 +269,57 @@ def form_of(
     only = {kind: keys[0] for kind, keys in sets.items() if len(keys) == 1}
     left_out = {"release": newest.version if newest else "", "top_n": 40, "seeds": 1, "preset": "released", **only}
     return ExperimentForm({**left_out, **words}, project=project, files=files or {})
+
+
+class GridForm(forms.Form):
+    """Models and numbers of moments whose combinations are trained, all with the same features and settings."""
+
+    baselines = forms.MultipleChoiceField(
+        label="Models",
+        choices=Experiment.Baseline.choices,
+        initial=[Experiment.Baseline.XML, Experiment.Baseline.RELOCLNET],
+        widget=forms.CheckboxSelectMultiple,
+        help_text="CONQUER needs candidates: those of a finished XML or ReLoCLNet.",
+    )
+    ns = forms.CharField(
+        label="Moments per training query (N)",
+        initial=", ".join(map(str, EPOCHS)),
+        help_text="Numbers from 1 to 40, with commas. The paper has 1, 20 and 40.",
+    )
+
+    SHARED = ("release", "seeds", "preset", "video", "subtitle", "query", "candidates")
+
+    def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.project = project
+        single = ExperimentForm(project=project)
+        self.fields |= {name: single.fields[name] for name in self.SHARED}
+        self.initial = {"subtitle": single.initial.get("subtitle"), **self.initial}
+
+    def clean_ns(self) -> list[int]:
+        words = self.cleaned_data["ns"].replace(",", " ").split()
+        numbers = list(dict.fromkeys(int(word) for word in words if word.isascii() and word.isdigit()))
+        if len(numbers) != len(set(words)) or not numbers or not set(numbers) <= set(Experiment.TOP_N):
+            raise forms.ValidationError(f"Give numbers from {Experiment.TOP_N[0]} to {Experiment.TOP_N[-1]}.")
+        return numbers
+
+    def clean(self) -> dict[str, Any]:
+        form_data = super().clean() or {}
+        if self.errors:
+            return form_data
+        self.orders = [self._order(name, n) for name in form_data["baselines"] for n in form_data["ns"]]
+        for order in self.orders:
+            if not order.is_valid():
+                self.add_error(None, f"{order.data['baseline']}, N = {order.data['top_n']}: {order.refusal}")
+                break
+        return form_data
+
+    def _order(self, baseline: str, top_n: int) -> ExperimentForm:
+        order_data = {name: self.data.get(name, "") for name in self.SHARED} | {"baseline": baseline, "top_n": top_n}
+        if not RELEASED[baseline].needs_candidates:
+            order_data["candidates"] = ""
+        return ExperimentForm(order_data, project=self.project)
+
+    def values(self) -> list[dict[str, Any]]:
+        """The arguments of ``experiment_create`` for each combination."""
+        return [order.values() for order in self.orders]

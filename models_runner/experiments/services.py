@@ -1,6 +1,6 @@
 """Experiments: ordered, cancelled, resumed. What trains them is in ``trainings``."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -89,6 +89,45 @@ def experiment_create(
         if "experiment_name_once_per_project" not in str(error):
             raise
         raise NotPossible(f"There is an experiment {experiment.name!r} already; give this one another name.") from error
+
+
+def grid_create(
+    *, orders: Sequence[Mapping[str, Any]], actor: User | None
+) -> tuple[list[Experiment], list[Experiment]]:
+    """Order the settings of a grid that nobody has ordered yet.
+
+    An experiment of the same release, baseline, N, features, options, labels and candidates, with as many seeds that
+    wait, are trained or have finished, stands for a setting: ordering a grid again goes on where it was.
+
+    Args:
+        orders: the arguments of ``experiment_create`` for each setting.
+
+    Returns:
+        What was ordered now, and what was there.
+
+    Raises:
+        NotPossible: as ``experiment_create``; what was ordered before it stays.
+    """
+    new, present = [], []
+    for order in orders:
+        same = _equal_experiment(order)
+        if same is None:
+            new.append(experiment_create(actor=actor, **order))
+        else:
+            present.append(same)
+    return new, present
+
+
+def _equal_experiment(order: Mapping[str, Any]) -> Experiment | None:
+    alike = Experiment.objects.filter(
+        **{name: order[name] for name in ("release", "baseline", "top_n", "labels", "candidates", "options")}
+    )
+    features = {kind: feature_facts(source) for kind, source in order["features"].items()}
+    for experiment in alike:
+        alive = experiment.trainings.exclude(state__in=Training.STOPPED).count()
+        if experiment.features == features and alive >= order["seeds"]:
+            return experiment
+    return None
 
 
 @transaction.atomic

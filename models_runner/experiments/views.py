@@ -18,7 +18,7 @@ from judging.exceptions import FormStale
 from judging.models import Release
 from models_runner.experiments import deletion, files, services
 from models_runner.experiments.charts import losses_chart, scores_chart, seeds_chart
-from models_runner.experiments.forms import ExperimentForm
+from models_runner.experiments.forms import ExperimentForm, GridForm
 from models_runner.experiments.selectors import (
     Expectation,
     ahead_of,
@@ -78,6 +78,28 @@ def experiment_new(request: MemberRequest, project: Project) -> HttpResponse:
         form.add_error(None, str(error))
         return _form_page(request, project, form, 409)
     return redirect("models_runner:experiment", row.uuid)
+
+
+@project_page(benchmark_runners)
+def grid_new(request: MemberRequest, project: Project) -> HttpResponse:
+    """Order all settings of a table at once; those that are ordered already are left as they are."""
+    form = GridForm(request.POST if request.method == "POST" else None, project=project)
+    status = 200
+    if request.method == "POST":
+        status = 422
+        if form.is_valid():
+            try:
+                new, present = services.grid_create(orders=form.values(), actor=request.user)
+            except NotPossible as error:
+                form.add_error(None, str(error))
+                status = 409
+            else:
+                words = f"{len(new)} benchmark run{'' if len(new) == 1 else 's'} ordered."
+                words += f" {len(present)} of the settings were ordered before." if present else ""
+                messages.success(request, words)
+                return redirect("models_runner:tables", project.uuid)
+    context = {"form": form, **_lacking(project)}
+    return render(request, "models_runner/experiments/grid.html", context, status=status)
 
 
 def _form_page(request: MemberRequest, project: Project, form: ExperimentForm, status: int) -> HttpResponse:

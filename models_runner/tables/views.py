@@ -8,6 +8,7 @@ from django.shortcuts import render
 from accounts.access import STAFF, MemberRequest, project_page
 from accounts.models import Project
 from judging.models import Release
+from models_runner.models import Training
 from models_runner.tables import files
 from models_runner.tables import published_values as published
 from models_runner.tables.selectors import CONVENTIONS, Cell, Line, Setting, tables, tables_filters
@@ -33,6 +34,9 @@ def benchmark_tables(request: MemberRequest, project: Project) -> HttpResponse:
         "bounds": [(k, result.bounds(k)) for k in published.KS],
         "seeds": [(line, _seed_rows(result.chosen, line)) for line in result.chosen.lines],
         "columns": COLUMNS,
+        "n_awaited": Training.objects.filter(
+            experiment__release=filters.release, state__in=[Training.State.WAITING, *Training.AT_WORK]
+        ).count(),
     }
     return render(request, "models_runner/tables/tables.html", context)
 

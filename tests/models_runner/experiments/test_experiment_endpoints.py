@@ -491,3 +491,57 @@ def test_what_cannot_be_trained_says_what_is_missing(site: Site) -> None:
     site.client.force_login(other.user)
     page = site.client.get(site.url("experiments", other.project.uuid)).content.decode()
     assert "Nothing to train on yet" in page
+
+
+class TestGrid:
+    """All settings of a table at once; what is ordered already is left as it is."""
+
+    @pytest.fixture
+    def browser(self, release: Release) -> Client:
+        client = Client()
+        client.force_login(admin(release.project))
+        return client
+
+    def send(self, browser: Client, release: Release, **changes: Any) -> HttpResponse:
+        sets = {row.kind: row.uuid for row in FeatureSet.objects.filter(project=release.project)}
+        form = {"baselines": ["xml", "reloclnet"], "ns": "1, 20", "release": release.version, "seeds": 2} | changes
+        about = {"preset": "small", "video": sets["video"], "query": sets["query"], "subtitle": "", "candidates": ""}
+        address = reverse("models_runner:experiment-grid", args=[release.project.uuid])
+        return browser.post(address, {**about, **form}, follow=True)  # type: ignore[return-value]
+
+    def settings(self) -> list[tuple[str, int, int]]:
+        rows = Experiment.objects.order_by("pk")
+        return [(row.baseline, row.top_n, row.trainings.count()) for row in rows]
+
+    def test_every_combination_is_trained_once(self, browser: Client, release: Release) -> None:
+        page = self.send(browser, release).content.decode()
+        whole = [(baseline, n, 2) for baseline in ("xml", "reloclnet") for n in (1, 20)]
+        assert self.settings() == whole
+        assert "4 benchmark runs ordered." in page and "8 trainings of this release are at work or waiting" in page
+        assert "4 of the settings were ordered before" in self.send(browser, release).content.decode()
+        assert self.settings() == whole
+
+    def test_a_grid_goes_on_where_something_was_cancelled_or_is_other(self, browser: Client, release: Release) -> None:
+        self.send(browser, release, baselines=["xml"], ns="20")
+        training_cancel(training=Training.objects.first(), actor=None)
+        self.send(browser, release, baselines=["xml"], ns="20 7")
+        assert self.settings() == [("xml", 20, 2), ("xml", 20, 2), ("xml", 7, 2)]
+        self.send(browser, release, baselines=["xml"], ns="7", preset="released")  # other settings
+        self.send(browser, release, baselines=["xml"], ns="7", seeds=3)  # more seeds
+        assert self.settings()[3:] == [("xml", 7, 2), ("xml", 7, 3)]
+
+    @pytest.mark.parametrize(
+        ("changes", "words"),
+        [
+            ({"ns": "1, forty"}, "Give numbers from 1 to 40."),
+            ({"ns": "0"}, "Give numbers from 1 to 40."),
+            ({"baselines": ["xml", "conquer"], "ns": "1"}, "conquer, N = 1: candidates: CONQUER needs candidates"),
+            ({"baselines": []}, "This field is required."),
+        ],
+    )
+    def test_what_is_refused_orders_nothing(
+        self, browser: Client, release: Release, changes: dict[str, Any], words: str
+    ) -> None:
+        answer = self.send(browser, release, **changes)
+        assert answer.status_code == 422 and words in answer.content.decode()
+        assert not Experiment.objects.exists()

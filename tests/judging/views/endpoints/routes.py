@@ -87,7 +87,7 @@ RELEASES = area(
 )
 BENCHMARKS = area(
     ("models_runner", "project", STAFF, "get", "experiments search tables tables-export"),
-    ("models_runner", "project", ADMIN, "get", "experiment-new"),
+    ("models_runner", "project", ADMIN, "get", "experiment-new experiment-grid"),
     ("models_runner", "experiment", STAFF, "get", "experiment"),
     ("models_runner", "experiment", ADMIN, "get", "experiment-delete"),
     ("models_runner", "training", STAFF, "get", "training"),
