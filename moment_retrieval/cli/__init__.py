@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from moment_retrieval.cli import compare, convert, features, models, relevance, score
+from moment_retrieval.cli import compare, convert, features, models, relevance, relevance_figures, score
 from moment_retrieval.errors import ScoringError
 from moment_retrieval.relevance import RelevanceError
 
@@ -32,6 +32,7 @@ COMMANDS = {
     "compare-published": Command(compare.HELP, compare.add_arguments, compare.output),
     "convert-release": Command(convert.HELP, convert.add_arguments, convert.output),
     "relevance": Command(relevance.HELP, relevance.add_arguments, relevance.output),
+    "relevance-figures": Command(relevance_figures.HELP, relevance_figures.add_arguments, relevance_figures.output),
     "features": Command(features.HELP, features.add_arguments, features.output),
     "train": Command(
         "Train a baseline by the plan.json of a folder; goes on where it was left.",
