@@ -37,7 +37,8 @@ KNOWN_S = {"xml": 6.0, "reloclnet": 13.2, "conquer": 8.4}  # CPU seconds a step 
 NEAR = 0.25
 WANTED = {"official": (0.7, None), "compact": (0.5, 0.6)}  # of the re-statement's time and memory
 OURS = ("official", "compact", "bfloat16")  # the last: compact, most products in 16 bits
-VARIANTS = ("published", *OURS)
+PUBLISHED = ("published", "published_kept")  # the re-statement; and with memory kept for the next step, as ours
+VARIANTS = (*PUBLISHED, *OURS)
 TRICKS = ("dropout", "memory")  # what ``--tricks`` leaves out of compact, one at a time
 
 
@@ -63,9 +64,10 @@ def main() -> int:
 def compared(name: str, options: argparse.Namespace) -> dict[str, Any]:
     """Measure one model in all ways, with the ratios to the published way."""
     rows = side_by_side(name, options, VARIANTS)
-    base = rows["published"]
+    base, alike = (rows[variant] for variant in PUBLISHED)
     ratios = {
         variant: {key: round(rows[variant][key] / base[key], 3) for key in ("seconds", "memory_mib")}
+        | {"seconds_both_kept": round(rows[variant]["seconds"] / alike["seconds"], 3)}
         for variant in OURS
     }
     near = abs(base["seconds"] / KNOWN_S[name] - 1) <= NEAR
@@ -119,7 +121,7 @@ def answer_of(process: subprocess.Popen[str], question: str) -> float:
     assert process.stdin is not None and process.stdout is not None
     print(question, file=process.stdin, flush=True)
     if not (answer := process.stdout.readline()):
-        raise SystemExit(f"a process ended with status {process.wait()}; all four together need up to 15 GB")
+        raise SystemExit(f"a process ended with status {process.wait()}; all five together need up to 21 GB")
     return float(answer)
 
 
@@ -147,14 +149,14 @@ def take_turns(name: str, variant: str, options: argparse.Namespace) -> None:
 
 def step_of(name: str, variant: str, device: str) -> Callable[[], None]:
     """Return one training step, ready to be repeated."""
-    padding = Padding.OFFICIAL if variant in {"published", "official"} else Padding.COMPACT
+    padding = Padding.OFFICIAL if variant in {*PUBLISHED, "official"} else Padding.COMPACT
     precision = Precision("bfloat16" if variant == "bfloat16" else "float32", torch.device(device))
     model: Any = BASELINES[name].build(padding=padding).train().to(device)
     batch = random_batch(name).to(device)
     draw = RandomNegatives(torch.Generator().manual_seed(2))
     objective = Objective()
     loss: Callable[[], torch.Tensor]
-    if variant == "published":
+    if variant in PUBLISHED:
         whole = padded.PaddedBatch.of(batch, clips=model.config.clips, words=30 if name == "conquer" else None)
         if name == "conquer":
             loss = lambda: padded.conquer_step_loss(model, whole, objective)  # noqa: E731
@@ -163,7 +165,7 @@ def step_of(name: str, variant: str, device: str) -> Callable[[], None]:
         del batch
     else:
         loss = lambda: BASELINES[name].loss(model(batch), batch, objective, draw).total  # noqa: E731
-    if variant == "published":
+    if variant in PUBLISHED:
         groups = parameter_groups(model, exempt=[one for one, _ in model.named_parameters() if model.undecayed(one)])
         optimiser = padded.plain_adam(groups, clips_each=name != "conquer")
     else:
