@@ -39,6 +39,11 @@ COMMANDS = {
         models.add_train_arguments,
         models.train,
     ),
+    "tune": Command(
+        "Train many settings of a plan by a folder's tuning.json, stopping bad ones early; goes on where it was left.",
+        models.add_tune_arguments,
+        models.tune,
+    ),
     "search": Command(
         "Search the videos of a training for moments that match typed words.",
         models.add_search_arguments,

@@ -30,6 +30,29 @@ def train(options: argparse.Namespace) -> int:
     return program(options.folder)
 
 
+def add_tune_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "folder", metavar="FOLDER", type=Path, help="holds tuning.json; trainings and trials.csv are written there"
+    )
+
+
+def tune(options: argparse.Namespace) -> tuple[str, list[str]]:
+    """Print each trial as it ends, and the best at the end. Raises ScoringError where the search cannot be used."""
+    from moment_retrieval import tuning
+
+    def tell(trial: tuning.Trial) -> None:
+        best = "no score" if trial.best is None else f"{trial.best:.4f}"
+        settings = ", ".join(f"{name} {value}" for name, value in trial.settings.items())
+        print(f"trial {trial.number}: {trial.state}, {best}; {settings}", flush=True)
+
+    trials = tuning.tune(options.folder, report=tell)
+    n, runs = len(trials), tuning.Tuning.read(options.folder).n_runs
+    left = f"{runs - n} of {runs} runs are left: tune again to go on. " if n < runs else ""
+    failed = [f"trial {one.number}: {one.reason}" for one in trials if one.state == tuning.FAILED]
+    best = f"Best: trial {trials[0].number}." if trials and trials[0].best is not None else ""
+    return f"{left}{best}".strip(), failed
+
+
 def add_search_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", metavar="FOLDER", type=Path, help="of the training: plan.json and its best weights")
     parser.add_argument("query", metavar="WORDS", help="what to search for")
