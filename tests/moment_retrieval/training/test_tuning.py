@@ -69,7 +69,9 @@ def test_what_cannot_be_searched_says_so_before_anything_is_trained(
     assert [path.name for path in folder.iterdir()] == ["tuning.json"]
 
 
-def test_every_setting_is_trained_and_the_table_has_the_best_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_setting_is_trained_and_the_table_has_the_best_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     folder = search(tmp_path, space={"lr": [1e-9, 3e-3]})
     assert main(["tune", str(folder)]) == 0
     out = capsys.readouterr().out.splitlines()
