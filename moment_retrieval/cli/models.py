@@ -47,10 +47,10 @@ def tune(options: argparse.Namespace) -> tuple[str, list[str]]:
 
     trials = tuning.tune(options.folder, report=tell)
     n, runs = len(trials), tuning.Tuning.read(options.folder).n_runs
-    left = f"{runs - n} of {runs} runs are left: tune again to go on. " if n < runs else ""
+    rest = f"{runs - n} of {runs} runs are left: tune again to go on. " if n < runs else ""
     failed = [f"trial {one.number}: {one.reason}" for one in trials if one.state == tuning.FAILED]
     best = f"Best: trial {trials[0].number}." if trials and trials[0].best is not None else ""
-    return f"{left}{best}".strip(), failed
+    return f"{rest}{best}".strip(), failed
 
 
 def add_search_arguments(parser: argparse.ArgumentParser) -> None:

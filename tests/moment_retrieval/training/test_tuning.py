@@ -37,11 +37,11 @@ def test_settings_of_a_grid_and_of_a_random_search() -> None:
     space = {"lr": [1, 2], "objective.margin": [0.1, 0.2]}
     settings = Tuning(plan={}, space=space, runs=3, how="grid").settings()
     assert [tuple(one.values()) for one in settings] == [(1, 0.1), (1, 0.2), (2, 0.1)]
-    drawn = Tuning(plan={}, space={"lr": LR, "batch": [8, 16]}, runs=50, seed=3).settings()
-    assert drawn == Tuning(plan={}, space={"lr": LR, "batch": [8, 16]}, runs=60, seed=3).settings()[:50]
-    rates = sorted(one["lr"] for one in drawn)
+    settings = Tuning(plan={}, space={"lr": LR, "batch": [8, 16]}, runs=50, seed=3).settings()
+    assert settings == Tuning(plan={}, space={"lr": LR, "batch": [8, 16]}, runs=60, seed=3).settings()[:50]
+    rates = sorted(one["lr"] for one in settings)
     assert 1e-5 <= rates[0] < 1e-4 and 1e-3 < rates[-1] <= 1e-2  # over all powers of ten
-    assert {one["batch"] for one in drawn} == {8, 16}
+    assert {one["batch"] for one in settings} == {8, 16}
 
 
 @pytest.mark.parametrize(
