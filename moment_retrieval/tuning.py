@@ -65,8 +65,9 @@ class Tuning:
         path = folder / TUNING
         data = read_bytes(path)
         with at(str(path)):
+            values: dict[str, Any] = as_object(parse_json(decode(data)), "a search")
             try:
-                return cls(**as_object(parse_json(decode(data)), "a search"))
+                return cls(**values)
             except TypeError as error:
                 raise BadPlan(f"it is no search: {error}") from error
 
@@ -193,7 +194,7 @@ def _ended(folder: Path, number: int, settings: Mapping[str, Any]) -> Trial | No
     path = folder / TRIAL
     if not path.is_file():
         return None
-    values = as_object(parse_json(decode(read_bytes(path))), "a trial")
+    values: dict[str, Any] = as_object(parse_json(decode(read_bytes(path))), "a trial")
     if values["settings"] != json.loads(json.dumps(settings)):
         raise BadPlan(f"{folder} holds another search; begin this one in a folder of its own")
     return Trial(number=number, **{name: values[name] for name in values if name != "number"})
