@@ -34,6 +34,7 @@ class Text(NamedTuple):
     verbs: tuple[str, ...] = ()  # lemmas
     nouns: tuple[str, ...] = ()  # lemmas
     people: int = 0
+    words: tuple[str, ...] = ()  # as they are written, where nobody tagged the text
 
 
 @dataclass
@@ -87,6 +88,8 @@ def text_analyses(texts: Sequence[Text], *, tagged: bool) -> dict[str, Any]:
             "verbs": _most(lemma for one in texts for lemma in one.verbs),
             "nouns": _most(lemma for one in texts for lemma in one.nouns),
         }
+    else:
+        analyses["frequent_words"] = _most(word for one in texts for word in one.words)
     return analyses
 
 

@@ -116,39 +116,46 @@ def _verbs() -> Verbs | None:
 
 
 def analyses_compute(project: Project) -> dict[str, Any]:
-    """TVR's analyses of the corpus: its moments, and its descriptions as a tagger reads them."""
+    """TVR's analyses of the corpus: its moments, and its descriptions as a tagger reads them.
+
+    Without a tagger, words stand for verbs and nouns, as they are written.
+    """
     corpus_id, tagger = project.dataset.corpus_id, _tagger()
-    people = people_counter(corpus_id)
-    texts = []
+    read, texts = people_reader(corpus_id), []
     for text, video in selectors.texts_with_videos(corpus_id):
+        n_people, others = read(text, video)
         words = WORD.findall(text.lower())
         if tagger is None:
-            texts.append(Text(text, " ".join(words), people=people(text, video)))
+            texts.append(Text(text, " ".join(words), words=others, people=n_people))
             continue
         tags, lemma = tagger.tag(text), tagger.wordnet.lemma
         verbs = tuple(lemma(word.lower(), VERB) for word in tags.verbs)
         nouns = tuple(lemma(word.lower(), NOUN) for word in tags.nouns if word.lower() not in stop_words())
         key = " ".join(lemma(lemma(word, NOUN), VERB) for word in words)
-        texts.append(Text(text, key, verbs, nouns, people(text, video)))
+        texts.append(Text(text, key, verbs, nouns, people=n_people))
     return {
         **text_analyses(texts, tagged=tagger is not None),
         **span_analyses(selectors.spans_with_lengths(corpus_id)),
     }
 
 
-def people_counter(corpus_id: int) -> Callable[[str, str], int]:
-    """Return what counts the people that a text about a video speaks of: those it names, and nouns such as woman."""
+def people_reader(corpus_id: int) -> Callable[[str, str], tuple[int, tuple[str, ...]]]:
+    """Return what reads a text about a video: how many people it speaks of, and its words that name nobody.
+
+    People are those it names, and nouns such as woman; stop words are left out of the words.
+    """
     lexicon = _lexicons(corpus_id)
 
-    def count(text: str, video: str) -> int:
+    def read(text: str, video: str) -> tuple[int, tuple[str, ...]]:
         tokens = tokenise(text)
         mentions = Reader(tokens, lexicon(video)).mentions()
         inside = {at for mention in mentions for at in range(mention.start, mention.end)}
-        nouns = [token.text.lower() for at, token in enumerate(tokens) if at not in inside]
+        words = [token.text.lower() for at, token in enumerate(tokens) if token.is_word and at not in inside]
         by_name = {mention.person.key for mention in mentions}
-        return len(by_name) + sum(1 for noun in nouns if noun in PEOPLE) + sum(2 for noun in nouns if noun in PEOPLES)
+        n_people = len(by_name) + sum(word in PEOPLE for word in words) + sum(2 * (word in PEOPLES) for word in words)
+        return n_people, tuple(word for word in words if word not in stop_words())
 
-    return count
+    return read
 
 
 def statistics_are_old(text_statistics: TextStatistics) -> bool:

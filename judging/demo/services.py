@@ -19,6 +19,7 @@ from annotation.pools.services.candidates import candidates_rank
 from annotation.pools.services.poolings import Draw
 from annotation.previews.services import previews_cut
 from annotation.queries.services import queries_draw
+from annotation.statistics.services import statistics_request
 from annotation.train_sets.services import train_set_start
 from core.audit import audit_record
 from core.exceptions import NotPossible
@@ -300,6 +301,7 @@ def _yes_or_no_play(project: Project) -> None:
     """Have one query judged and another begun; the third is for visitors."""
     candidates_rank(project_id=project.pk)
     batches_open(project_id=project.pk)
+    statistics_request(project=project)
     batches = Batch.objects.filter(project=project, number=1).order_by("query__number")
     for batch in batches[:1]:
         finish_with_simulated(project, batch)
@@ -323,7 +325,7 @@ def _release_made(project: Project, *, number: int) -> bool:
 
 def _studies_order(project: Project) -> None:
     """Order what workers compute while somebody already looks at the demo: a training set, the plan of a coverage
-    study, and the figures of quality."""
+    study, the figures of quality, and those of the corpus."""
     if not project.train_sets.exists():
         with suppress(NotPossible):  # a demo of few videos may have nothing to train on
             train_set_start(project=project, depth=TRAIN_DEPTH, actor=None)
@@ -331,3 +333,4 @@ def _studies_order(project: Project) -> None:
     if queries and not project.poolings.filter(seed__isnull=False).exists():
         coverage_request(project=project, queries=queries, draw=STUDY, actor=lead_of(project))
     send_on_commit(QUALITY_TASK, project.pk)
+    statistics_request(project=project)

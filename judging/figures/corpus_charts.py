@@ -96,25 +96,29 @@ def variety(filters: FigureFilters) -> DrawnFigure:
     ]
     rows: list[list[Value]] = [["runs_of_four_words", float(n), float(runs)] for n, runs in grams]
     rows += [["frequent_texts", (index + 1) / SHARES, share] for index, share in enumerate(frequencies)]
-    notes = [] if "verbs" in analyses else [UNTAGGED]
-    return DrawnFigure(charts, columns, rows, facts=f"{analyses['texts']:,} descriptions.", notes=notes)
+    return DrawnFigure(charts, columns, rows, facts=f"{analyses['texts']:,} descriptions.", notes=_notes_of(analyses))
+
+
+def _notes_of(analyses: Mapping[str, Any]) -> list[str]:
+    return [] if "verbs" in analyses else [UNTAGGED]
 
 
 UNTAGGED = "WordNet is not installed, so words are not brought to their base form, and verbs and nouns are unknown."
 
 
 def frequent_words(filters: FigureFilters) -> DrawnFigure:
-    columns = [Column("kind", "Kind"), Column("word", "Word, base form"), Column("count", "Number", COUNT)]
+    columns = [Column("kind", "Kind"), Column("word", "Word"), Column("count", "Number", COUNT)]
     analyses = analyses_of(filters)
-    kinds = [kind for kind in ("verbs", "nouns") if analyses.get(kind)]
+    kinds = [kind for kind in ("verbs", "nouns", "frequent_words") if analyses.get(kind)]
     charts, rows = [], list[list[Value]]()
     for kind in kinds:
         words, counts = zip(*analyses[kind], strict=True)
-        heading = f"Most frequent {kind}"
-        charts.append(Chart(heading, _bars(heading, words, counts, x_name="base form", unit="times")))
+        heading = f"Most frequent {kind.removeprefix('frequent_')}"
+        x_name = "base form" if "verbs" in analyses else "word"
+        charts.append(Chart(heading, _bars(heading, words, counts, x_name=x_name, unit="times")))
         rows += [[kind, word, n] for word, n in analyses[kind]]
-    facts = f"{analyses['texts']:,} descriptions; by our tagger, stop words left out." if charts else ""
-    return DrawnFigure(charts, columns, rows, facts=facts)
+    facts = f"{analyses['texts']:,} descriptions; stop words and names left out." if charts else ""
+    return DrawnFigure(charts, columns, rows, facts=facts, notes=_notes_of(analyses))
 
 
 def actions(filters: FigureFilters) -> DrawnFigure:
@@ -142,6 +146,6 @@ def actions(filters: FigureFilters) -> DrawnFigure:
     notes = [
         "Ours are counted by a tagger: main verbs as actions; names, and nouns such as woman, as people.",
         f"As published, with at least two actions and two people, by hand in 100 queries each: {published}.",
-        *([] if "actions" in analyses else [UNTAGGED]),
+        *_notes_of(analyses),
     ]
     return DrawnFigure(charts, columns, rows, facts=f"{analyses['texts']:,} descriptions: {ours}.", notes=notes)

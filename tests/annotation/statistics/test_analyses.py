@@ -24,7 +24,8 @@ def test_texts_by_words_actions_and_people() -> None:
     assert (analyses["actions"], analyses["people"]) == ([1, 2, 1, 0], [1, 1, 1, 1])
     assert analyses["verbs"] == [("walk", 2), ("rain", 1), ("sit", 1)]
     assert analyses["nouns"] == [("man", 2)]
-    assert "verbs" not in text_analyses(texts, tagged=False)
+    untagged = text_analyses([Text("He sings.", "e", words=("sings",), people=1)], tagged=False)
+    assert "verbs" not in untagged and untagged["frequent_words"] == [("sings", 1)]
     assert text_analyses([], tagged=True)["frequencies"] == [0.0] * 20
 
 

@@ -22,7 +22,7 @@ from tests.models_runner.leaderboard.conftest import Board
 pytestmark = pytest.mark.django_db
 OPEN_NAMES = ("runs", "export", "run-new", "run", "run-download", "compare", "case", "files", "file")
 CLOSED_NAMES = ("run-create", "economy", "economy-study", "economy-csv", "settings", "run-withdraw")
-EXPERIMENTS = ["experiment", "experiment-delete", "experiments", "experiment-new"]
+EXPERIMENTS = ["experiment", "experiment-delete", "experiments", "experiment-new", "experiment-grid"]
 TRAININGS = ["training", "training-cancel", "training-resume", "training-file"]
 FOR_STAFF = [*EXPERIMENTS, *TRAININGS, "tables", "tables-export", "search", "video"]
 FOR_ADMINS = [f"feature-set-{act}" for act in ("create", "register", "model", "cancel", "resume", "delete")]
