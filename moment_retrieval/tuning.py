@@ -12,7 +12,7 @@ import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import islice, product
+from itertools import accumulate, islice, product
 from pathlib import Path
 from random import Random
 from statistics import median
@@ -23,7 +23,7 @@ from moment_retrieval.errors import at
 from moment_retrieval.jsonfiles import as_object, decode, parse_json, read_bytes, write_atomically
 from moment_retrieval.train import DONE, STOPPED, train
 from moment_retrieval.training.evaluation import SELECTED
-from moment_retrieval.training.events import EVENTS, read_events
+from moment_retrieval.training.events import EVENTS, curves, read_events
 from moment_retrieval.training.plan import PLAN, BadPlan, Plan
 
 TUNING, TRIAL, TABLE = "tuning.json", "trial.json", "trials.csv"
@@ -153,11 +153,7 @@ class StopWhenWorse(StopRequest):
 
 def curve_of(folder: Path) -> list[float]:
     """The best validation score so far at each evaluation of a training."""
-    curve: list[float] = []
-    for event in read_events(folder):
-        if event["kind"] == "evaluation" and event["split"] == "val":
-            curve.append(max(event["metrics"].get(SELECTED) or 0.0, *curve[-1:], 0.0))
-    return curve
+    return list(accumulate((value for _, value in curves(read_events(folder)).get(SELECTED, [])), max))
 
 
 def tune(folder: Path, *, stop: StopRequest | None = None, report: Callable[[Trial], None] = print) -> list[Trial]:
@@ -175,13 +171,16 @@ def tune(folder: Path, *, stop: StopRequest | None = None, report: Callable[[Tri
         ScoringError: there is no search in the folder, or it is not JSON.
     """
     tuning, trials = Tuning.read(folder), list[Trial]()
-    plans = [tuning.plan_with(settings).located(folder.resolve()) for settings in tuning.settings()]
+    plans = [
+        replace(tuning.plan_with(settings).located(folder.resolve()), keep_predictions=False)
+        for settings in tuning.settings()
+    ]
     for number, (settings, plan) in enumerate(zip(tuning.settings(), plans, strict=True), start=1):
         own = folder / f"trial-{number:03d}"
-        trial = _ended(own, number, settings)
+        trial = _ended(own, number, settings, plan)
         if trial is None and (stop is None or not stop.requested):
             finished = [one.curve for one in trials if one.state == FINISHED] if tuning.stop_early else []
-            trial = _trained(own, replace(plan, keep_predictions=False), Trial(number, settings), finished)
+            trial = _trained(own, plan, Trial(number, settings), finished)
         if trial is None:
             break  # somebody stopped it; the training goes on there
         trials.append(trial)
@@ -190,12 +189,12 @@ def tune(folder: Path, *, stop: StopRequest | None = None, report: Callable[[Tri
     return sorted(trials, key=lambda one: (-(one.best if one.best is not None else -1.0), one.number))
 
 
-def _ended(folder: Path, number: int, settings: Mapping[str, Any]) -> Trial | None:
+def _ended(folder: Path, number: int, settings: Mapping[str, Any], plan: Plan) -> Trial | None:
     path = folder / TRIAL
     if not path.is_file():
         return None
     values: dict[str, Any] = as_object(parse_json(decode(read_bytes(path))), "a trial")
-    if values["settings"] != json.loads(json.dumps(settings)):
+    if values.pop("plan") != json.loads(json.dumps(asdict(plan))) or values["settings"] != settings:
         raise BadPlan(f"{folder} holds another search; begin this one in a folder of its own")
     return Trial(number=number, **{name: values[name] for name in values if name != "number"})
 
@@ -205,6 +204,9 @@ def _trained(folder: Path, plan: Plan, trial: Trial, finished: Sequence[Sequence
     folder.mkdir(exist_ok=True)
     if not (folder / PLAN).is_file():
         plan.write(folder)
+    before = Plan.read(folder)
+    if before != Plan.of(json.loads(json.dumps(asdict(plan)))):
+        raise BadPlan(f"{folder} holds another plan; begin this search in a folder of its own")
     request = StopWhenWorse(folder, finished)
     status = train(folder, request)
     if status == STOPPED and not request.is_worse:
@@ -212,9 +214,10 @@ def _trained(folder: Path, plan: Plan, trial: Trial, finished: Sequence[Sequence
     curve = curve_of(folder)
     state = FINISHED if status == DONE else EARLY if request.is_worse else FAILED
     reasons = [event["reason"] for event in read_events(folder) if event["kind"] == "failed"]
-    reason = reasons[-1] if state == FAILED else ""
+    reason = next(reversed(reasons), "") if state == FAILED else ""
     trial = replace(trial, state=state, best=max(curve, default=None), curve=curve, reason=reason)
-    write_atomically(folder / TRIAL, json.dumps(asdict(trial)) + "\n")
+    if state != FAILED:  # the disk may have been full: it is tried again when the search goes on
+        write_atomically(folder / TRIAL, json.dumps({**asdict(trial), "plan": asdict(plan)}) + "\n")
     return trial
 
 

@@ -137,19 +137,28 @@ class CorpusNames:
         return [self._find(text) for text in texts]
 
     def _find(self, text: str) -> Found:
-        matches = [Found(self.score(word), word.text) for word in words_of(text) if word.is_capitalised]
+        matches = [Found(self.score(word), word.text) for word in words_of(text)]
         likely = [one for one in matches if one.score >= LEAST_LIKELY]
         return max(likely, key=lambda one: one.score, default=Found())
 
     def score(self, word: Word) -> float:
-        """How likely the capitalised word is a person's name, 0 to 1."""
+        """How likely the word is a person's name, 0 to 1.
+
+        A small word is one where the corpus writes it with a capital.
+        """
         lower = word.text.lower()
         uses, is_given = self._uses.get(lower) or Uses(), lower in self._given
-        is_acronym = word.text.isupper() and len(word.text) < SHORTEST_SHOUTED
-        if is_acronym or lower in OPENING or uses.small > uses.inside:
+        if lower in OPENING:
             return 0.0
-        if is_given:
+        if not word.is_capitalised:
+            return 1.0 if is_given and uses.inside > MOSTLY * uses.small else 0.0
+        is_mostly_small = uses.small > uses.inside
+        if is_given and not (is_mostly_small and word.begins):
             return 1.0 if uses.inside else 0.9
+        is_acronym = word.text.isupper() and len(word.text) < SHORTEST_SHOUTED
+        return 0.0 if is_mostly_small or is_acronym else self._of_unknown(word, uses)
+
+    def _of_unknown(self, word: Word, uses: Uses) -> float:
         if uses.thing > 0.4 * uses.inside:
             return 0.4
         if uses.person > 0.15 * (uses.inside + uses.first):
@@ -160,6 +169,7 @@ class CorpusNames:
         return 0.85 if acts or not word.begins else 0.5  # little is known of it: somebody should look
 
 
+MOSTLY = 10  # times as often
 MANY_USES = 3
 LEAST_LIKELY = 0.6  # of what is told as found
 SHORTEST_SHOUTED = 5  # "TV", "FBI" and "NYPD" are no names

@@ -223,7 +223,7 @@ class PromptForm(SubmitForm):
     seed = forms.IntegerField(
         required=False,
         min_value=0,
-        max_value=2**31 - 1,
+        max_value=prompt_services.LARGEST_SEED,
         help_text="Optional: providers that know seeds draw the same answer again.",
     )
     then = forms.ChoiceField(required=False, choices=[(act, act) for act in ("", "try", "others", "publish")])
@@ -248,7 +248,12 @@ def prompt_save(request: MemberRequest, project: Project) -> HttpResponse:
             raise NotPossible(form.first_error())
         values, actor = form.cleaned_data, request.user
         prompt_services.prompt_draft_save(
-            project=project, actor=actor, text=values["text"], examples=examples, seed=values["seed"]
+            project=project,
+            actor=actor,
+            text=values["text"],
+            examples=examples,
+            seed=values["seed"],
+            looked_at=request.POST.get("looked_at", ""),
         )
         if values["then"] == "publish":
             version = prompt_services.prompt_publish(project=project, actor=actor).version
@@ -283,6 +288,7 @@ def _prompts_context(project: Project) -> dict[str, object]:
         "in_force": versions[0],
         "next_version": versions[0].version + 1,
         "draft": draft,
+        "state": prompt_services.prompt_state(corpus_id),
         "form": PromptForm(initial={"text": source.text, "seed": source.seed}),
         "examples": _with_empty(source.examples),
         "trial": trial,

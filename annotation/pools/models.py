@@ -124,9 +124,8 @@ class PoolEntry(models.Model):
         verbose_name_plural = "pool entries"
         constraints = [
             models.CheckConstraint(
-                condition=Q(similarity__isnull=True, similarity_rank__isnull=True)
-                | Q(similarity__isnull=False, similarity_rank__isnull=False, similarity_rank__gte=1),
-                name="pool_entry_similarity_has_its_rank",
+                condition=Q(similarity_rank__isnull=True) | Q(similarity__isnull=False, similarity_rank__gte=1),
+                name="pool_entry_rank_by_similarity_has_it",
             ),
             models.UniqueConstraint(fields=["answer", "moment"], name="pool_entry_once_per_answer_and_moment"),
             models.CheckConstraint(condition=Q(rank__gte=1), name="pool_entry_rank_from_1"),

@@ -12,6 +12,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from annotation.statistics.rules import WORD
+from moment_retrieval.relevance import stop_words
 
 SECONDS = 5  # of a bin of lengths
 LONGEST_BIN = 12  # from here on moments share a bin: 60 s
@@ -85,8 +86,8 @@ def text_analyses(texts: Sequence[Text], *, tagged: bool) -> dict[str, Any]:
     if tagged:
         analyses |= {
             "actions": _up_to_most(len(one.verbs) for one in texts),
-            "verbs": _most(lemma for one in texts for lemma in one.verbs),
-            "nouns": _most(lemma for one in texts for lemma in one.nouns),
+            "verbs": _most(lemma for one in texts for lemma in one.verbs if lemma not in stop_words()),
+            "nouns": _most(lemma for one in texts for lemma in one.nouns if lemma not in stop_words()),
         }
     else:
         analyses["frequent_words"] = _most(word for one in texts for word in one.words)

@@ -27,8 +27,10 @@ from moment_retrieval.relevance.tagger import LexiconTagger
 from moment_retrieval.relevance.wordnet import NOUN, VERB
 
 logger = logging.getLogger(__name__)
-PEOPLE = (RELATIONS | set(NOUN_OF.values())) - {"dog", "cat", "monkey"}
-PEOPLES = {plural(noun) for noun in PEOPLE} | {"people", "couple"}  # at least two
+NOT_PEOPLE = {"dog", "cat", "monkey", "date", "team", "character", "ghost", "ex", "host"}
+PEOPLE = (RELATIONS | set(NOUN_OF.values())) - NOT_PEOPLE
+IRREGULAR = {"children", "ladies", "babies", "secretaries", "wives", "mothers-in-law", "fathers-in-law"}
+PEOPLES = {plural(noun) for noun in PEOPLE} | IRREGULAR | {"people"}  # at least two
 STATISTICS = JobKind(
     "annotation.tasks.statistics_compute",
     lambda: TextStatistics.objects.filter(requested_at__isnull=False),
@@ -130,7 +132,7 @@ def analyses_compute(project: Project) -> dict[str, Any]:
             continue
         tags, lemma = tagger.tag(text), tagger.wordnet.lemma
         verbs = tuple(lemma(word.lower(), VERB) for word in tags.verbs)
-        nouns = tuple(lemma(word.lower(), NOUN) for word in tags.nouns if word.lower() not in stop_words())
+        nouns = tuple(lemma(word.lower(), NOUN) for word in tags.nouns)
         key = " ".join(lemma(lemma(word, NOUN), VERB) for word in words)
         texts.append(Text(text, key, verbs, nouns, people=n_people))
     return {

@@ -80,7 +80,9 @@ def figures(request: MemberRequest, project: Project) -> HttpResponse:
 def figure(request: MemberRequest, project: Project, name: str) -> HttpResponse:
     current_figure, filters, drawing = _drawn(request, project, name)
     if current_figure.is_of_corpus and not drawing.charts:
-        _statistics_of(project)
+        computed = _statistics_of(project)
+        if computed and not (computed.requested_at or computed.error or computed.data.get("analyses")):
+            statistics_request(project=project)  # computed before there were such figures
     context = {
         **{"figure": current_figure, "figures": figures_for(request.membership), "filters": filters, "sheet": drawing},
         **{"splits": Query.Split.values, "weights": list(Weights), "query": request.GET.urlencode()},

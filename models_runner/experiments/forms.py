@@ -284,6 +284,7 @@ class GridForm(forms.Form):
     ns = forms.CharField(
         label="Moments per training query (N)",
         initial=", ".join(map(str, EPOCHS)),
+        max_length=200,
         help_text="Numbers from 1 to 40, with commas. The paper has 1, 20 and 40.",
     )
 

@@ -96,8 +96,9 @@ def grid_create(
 ) -> tuple[list[Experiment], list[Experiment]]:
     """Order the settings of a grid that nobody has ordered yet.
 
-    An experiment of the same release, baseline, N, features, options, labels and candidates, with as many seeds that
-    wait, are trained or have finished, stands for a setting: ordering a grid again goes on where it was.
+    An experiment of the same release, baseline, N, features, options, labels and candidates with as many seeds stands
+    for a setting, and those of its seeds that were cancelled or failed are resumed: ordering a grid again goes on where
+    it was.
 
     Args:
         orders: the arguments of ``experiment_create`` for each setting.
@@ -113,8 +114,10 @@ def grid_create(
         same = _equal_experiment(order)
         if same is None:
             new.append(experiment_create(actor=actor, **order))
-        else:
-            present.append(same)
+            continue
+        for training in same.trainings.filter(state__in=Training.STOPPED):
+            training_resume(training=training, actor=actor)
+        present.append(same)
     return new, present
 
 
@@ -124,8 +127,7 @@ def _equal_experiment(order: Mapping[str, Any]) -> Experiment | None:
     )
     features = {kind: feature_facts(source) for kind, source in order["features"].items()}
     for experiment in alike:
-        alive = experiment.trainings.exclude(state__in=Training.STOPPED).count()
-        if experiment.features == features and alive >= order["seeds"]:
+        if experiment.features == features and experiment.trainings.count() >= order["seeds"]:
             return experiment
     return None
 

@@ -119,18 +119,20 @@ def _board(request: MemberRequest, project: Project, filters: LeaderboardFilters
 
 
 def _beside_published(table: Table, filters: LeaderboardFilters) -> dict[str, object]:
-    """Return what the papers print at the K shown, with the distance of the best run; nothing of other measures."""
+    """Return what the papers print at the K shown, with the distance of the best system; nothing of other measures."""
     convention, gain = Convention.RELEASED.value, Gain.EXPONENTIAL.value
     link: dict[str, object] = {"query": filters.query(convention=convention, gain=gain, sort="")}
     if filters.is_recall or (filters.convention, filters.gain) != (convention, gain):
         return link
-    cells = [[row.scores[column.metric].value for row in table.ranked] for column in filters.columns]
-    best = [max(values) for values in cells]
+    best = next((row for row in table.ranked if row.run.source != Run.Source.SIMILARITY), None)
+    if best is None:
+        return link
     rows = []
     for name, values in systems_at(filters.columns[0].k or 0, filters.split):
-        differences = [None if value is None else ours - value for value, ours in zip(values, best, strict=True)]
+        ours = [best.scores[column.metric].value for column in filters.columns]
+        differences = [None if value is None else one - value for value, one in zip(values, ours, strict=True)]
         rows.append((name, list(zip(values, differences, strict=True))))
-    return {**link, "rows": rows, "status": status_of(filters.release, [])}
+    return {**link, "best": best, "rows": rows, "status": status_of(filters.release, [])}
 
 
 def _chart(table: Table, filters: LeaderboardFilters) -> str:

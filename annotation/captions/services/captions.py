@@ -1,12 +1,14 @@
 """Decisions of people about captions, and the two checks: like its description, and naming no person."""
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import Count, Max
 from django.utils import timezone
 
 from accounts.models import Project, User
@@ -174,10 +176,17 @@ def names_finder_of(corpus_id: int) -> ner.NameFinder:
     """Return the finder that the site is set to, as it knows this corpus. Reads every description: no work for the web
     process."""
 
-    def texts() -> Iterator[str]:
-        return Description.objects.filter(corpus=corpus_id).values_list("text", flat=True).iterator()
+    if settings.CAPTION_NER == ner.CORPUS:
+        rows = Description.objects.filter(corpus=corpus_id).aggregate(n=Count("pk"), last=Max("pk"))
+        return _names_of_corpus(corpus_id, rows["n"], rows["last"])
+    return ner.name_finder(settings.CAPTION_NER, members=members_of(corpus_id))
 
-    return ner.name_finder(settings.CAPTION_NER, members=members_of(corpus_id), texts=texts)
+
+@lru_cache(maxsize=4)
+def _names_of_corpus(corpus_id: int, n_descriptions: int, last_description: int | None) -> ner.NameFinder:
+    """The finder of a corpus as it is, counted once by each process: its descriptions are only ever added."""
+    texts = Description.objects.filter(corpus=corpus_id).values_list("text", flat=True)
+    return ner.name_finder(ner.CORPUS, texts=texts.iterator)
 
 
 def captions_measure(captions: Sequence[Caption], names: ner.NameFinder) -> None:

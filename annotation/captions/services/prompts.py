@@ -17,6 +17,7 @@ from annotation.models import Caption, Corpus, Description, Prompt, PromptDraft,
 from core.audit import audit_record
 from core.exceptions import NotPossible
 from core.jobs import JobKind, durable
+from core.texts import is_storable
 
 logger = logging.getLogger(__name__)
 OPENAI = Caption.Provider.OPENAI
@@ -24,6 +25,7 @@ TRIAL_SIZE = 10  # descriptions
 MOST_EXAMPLES = 20
 LONGEST_PROMPT = 20_000  # characters
 LONGEST_EXAMPLE = 2000
+LARGEST_SEED = 2**31 - 1
 TRIALS = JobKind(
     "annotation.tasks.prompt_trial_run",
     lambda: PromptTrial.objects.filter(finished_at=None).select_related("prompt"),
@@ -39,20 +41,29 @@ def prompt_draft_save(
     text: str,
     examples: Sequence[tuple[str, str]] = (),
     seed: int | None = None,
+    looked_at: str = "",
 ) -> PromptDraft:
     """Keep what is prepared as the corpus's next prompt; a new draft begins from the version in force.
 
     Args:
         examples: pairs of a description and its caption.
+        looked_at: the ``prompt_state`` that whoever writes has seen; empty: whatever there is.
 
     Raises:
-        NotPossible: there is no text, too much of it, or an example has one side only.
+        NotPossible: there is no text, too much of it, an example has one side only, or somebody has saved or published
+            another draft since.
     """
     corpus = Corpus.objects.select_for_update(no_key=True).get(pk=project.dataset.corpus_id)
+    if looked_at and looked_at != prompt_state(corpus.pk):
+        raise NotPossible("Somebody has saved or published a draft meanwhile. Copy your text, and load the page again.")
     text = text.strip()
     pairs = [[" ".join(side.split()) for side in pair] for pair in examples]
     if not text or len(text) > LONGEST_PROMPT:
         raise NotPossible(f"A prompt has between 1 and {LONGEST_PROMPT:,} characters.")
+    if not all(is_storable(words) for words in (text, *(side for pair in pairs for side in pair))):
+        raise NotPossible("The prompt or an example holds characters that cannot be stored.")
+    if seed is not None and not 0 <= seed <= LARGEST_SEED:
+        raise NotPossible(f"A seed is a whole number from 0 to {LARGEST_SEED:,}.")
     if len(pairs) > MOST_EXAMPLES:
         raise NotPossible(f"A prompt has at most {MOST_EXAMPLES} examples.")
     for number, sides in enumerate(pairs, 1):
@@ -65,6 +76,12 @@ def prompt_draft_save(
         corpus=corpus, defaults=values, create_defaults={**values, "base": prompt_in_force(corpus.pk)}
     )
     return draft
+
+
+def prompt_state(corpus_id: int) -> str:
+    """Return a word for the version in force and the draft as they are now."""
+    draft = PromptDraft.objects.filter(corpus=corpus_id).first()
+    return f"{prompt_in_force(corpus_id).pk}-{draft.edited_at.isoformat() if draft else 'none'}"
 
 
 @transaction.atomic

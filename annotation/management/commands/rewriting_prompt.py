@@ -80,7 +80,7 @@ def _examples(path: Path | None) -> list[tuple[str, str]]:
     try:
         rows = json.loads(path.read_text(encoding="utf-8"))
         pairs = [(description, caption) for description, caption in rows]
-    except ValueError as error:
+    except (ValueError, TypeError) as error:
         raise CommandError(f"{path} is no JSON list of pairs of a description and its caption: {error}") from error
     if not all(isinstance(side, str) for pair in pairs for side in pair):
         raise CommandError(f"{path} is no JSON list of pairs of a description and its caption.")

@@ -22,6 +22,7 @@ from annotation.similarity import registry, sentences
 from annotation.similarity.base import Similarity, SimilarityMissing, named_errors
 from annotation.similarity.registry import ModelRefused, model_check
 from core.audit import audit_record
+from moment_retrieval.relevance import DECIMALS
 
 logger = logging.getLogger(__name__)
 CHUNK = 2048  # texts embedded and stored at once; longest first, so that a chunk holds texts of a length
@@ -45,16 +46,27 @@ class Pool:
 
     def rank(self, texts: Sequence[str], *, similarity: str, depth: int) -> Iterator[list[int]]:
         """Yield the ids of the top moments of each text under the similarity of this name, best first."""
-        for moments, _ in self.rank_measured(texts, similarity=similarity, depth=depth):
-            yield moments
-
-    def rank_measured(
-        self, texts: Sequence[str], *, similarity: str, depth: int
-    ) -> Iterator[tuple[list[int], list[float]]]:
-        """Yield the same, each with the similarities of its moments."""
         measure = registry.similarity(similarity, embed=vectors_of)
-        for order, similarities in measure.top(texts, self.captions, self.first_caption, depth=depth):
-            yield self.moment_ids[order].tolist(), similarities.tolist()
+        for order, _ in measure.top(texts, self.captions, self.first_caption, depth=depth):
+            yield self.moment_ids[order].tolist()
+
+    def measured(self, text: str, moments: Sequence[int], *, similarity: str) -> dict[int, tuple[float, int | None]]:
+        """Return the similarity of a text to each of these moments, and their ranks among all; of a similarity that
+        ranks the best of another one alone there are no ranks beyond those."""
+        measure = registry.similarity(similarity, embed=vectors_of)
+        index_of = {pk: index for index, pk in enumerate(self.moment_ids.tolist())}
+        indexes = [index_of[pk] for pk in moments]
+        if isinstance(measure, registry.Reranked):
+            texts = [list(self.wordings(index).values()) for index in indexes]
+            values = [float(measure.pairs(own, [text] * len(own)).max()) for own in texts]
+            return {pk: (round(value, DECIMALS), None) for pk, value in zip(moments, values, strict=True)}
+        every = measure.pairs(self.captions, [text] * len(self.captions))
+        best = np.maximum.reduceat(every, self.first_caption).round(DECIMALS)
+        result: dict[int, tuple[float, int | None]] = {}
+        for pk, index in zip(moments, indexes, strict=True):
+            before = (best > best[index]).sum() + (best[:index] == best[index]).sum()  # ties keep the order of moments
+            result[pk] = float(best[index]), int(before) + 1
+        return result
 
 
 def text_key(text: str) -> bytes:

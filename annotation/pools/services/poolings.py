@@ -119,7 +119,7 @@ class Answered:
 
     found: Sequence[tuple[int | None, int]]
     drawn_from: int | None = None  # of a random draw
-    measured: Mapping[int, tuple[float, int]] = field(default_factory=dict)  # moment to similarity and rank by it
+    measured: Mapping[int, tuple[float, int | None]] = field(default_factory=dict)  # to similarity, rank
 
 
 def watchable_moments(project: Project) -> set[int]:
@@ -260,18 +260,16 @@ def coverage_plan(*, pooling: Pooling) -> None:
             raise NotPossible("No moment of the corpus can be judged: there is none with a preview and a caption.")
         everything = set(pool.moment_ids.tolist())
         similarity, texts = similarity_of(pooling.project), [query.text for query in queries]
-        rankings = pool.rank_measured(texts, similarity=similarity, depth=len(everything))
+        top_moments = pool.rank(texts, similarity=similarity, depth=pooling.depth)
         n_drawn, seed = pooling.others or 0, pooling.seed or 0
         similar, random = {}, {}
-        for query, (moments, similarities) in zip(queries, rankings, strict=True):
-            measured = {
-                moment: (value, rank)
-                for rank, (moment, value) in enumerate(zip(moments, similarities, strict=True), start=1)
-            }
+        for query, moments in zip(queries, top_moments, strict=True):
             frozen = query.candidates.filter(source=Candidate.Source.SIMILARITY).order_by("rank")
             top = rules.top_of(list(frozen.values_list("moment", flat=True)), moments, pooling.depth)
             others = rules.others_drawn(everything, top, n_drawn, seed=seed, query=query.number)
             n_others = len(everything - set(top))
+            in_pool = [moment for moment in (*top, *others) if moment in everything]
+            measured = pool.measured(query.text, in_pool, similarity=similarity)
             similar[query.pk] = Answered([(moment, rank) for rank, moment in enumerate(top, start=1)], None, measured)
             random[query.pk] = Answered([(moment, at) for at, moment in enumerate(others, start=1)], n_others, measured)
         watchable = watchable_moments(pooling.project)

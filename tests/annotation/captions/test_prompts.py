@@ -1,6 +1,7 @@
 """Prompts: a draft, its trial beside the version in force, and the version that it becomes."""
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -94,6 +95,10 @@ def test_what_cannot_be_saved_or_published(project: Project) -> None:
         save(project, " ")
     with pytest.raises(NotPossible, match="Example 2 needs"):
         save(project, examples=[("Ross waves.", "A man waves."), ("Ross waves.", " ")])
+    with pytest.raises(NotPossible, match="cannot be stored"):
+        save(project, examples=[("Ross\0 waves.", "A man waves.")])
+    with pytest.raises(NotPossible, match="A seed is"):
+        save(project, seed=-1)
     with pytest.raises(NotPossible, match="at most 20 examples"):
         save(project, examples=[("Ross waves.", "A man waves.")] * 21)
     save(project, Prompt.objects.get(version=1).text)
@@ -197,6 +202,16 @@ class TestPage:
         assert "Ross waves." in page()  # the version's example
         rewrite(project, "openai")
         assert "1 caption<" in page()
+
+    def test_who_has_not_seen_the_last_version_publishes_nothing(
+        self, project: Project, page: Callable[..., str]
+    ) -> None:
+        (state,) = re.findall(r'name="looked_at" value="([^"]+)"', page())
+        publish(project, "A colleague was faster.")
+        assert "meanwhile" in page("prompt-save", text="Mine.", looked_at=state, then="publish")
+        assert prompt_in_force(project.dataset.corpus_id).text == "A colleague was faster."
+        (state,) = re.findall(r'name="looked_at" value="([^"]+)"', page())
+        assert "Version 3 is in force" in page("prompt-save", text="Mine.", looked_at=state, then="publish")
 
     def test_what_is_refused_stays_in_the_form(self, project: Project, page: Callable[..., str]) -> None:
         refused = page("prompt-save", text="Words", seed="-1", description=["Ross waves."], caption=[""])

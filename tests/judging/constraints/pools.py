@@ -61,7 +61,7 @@ REFUSED: Refused = {
     "pool_answer_counts_its_spans": change(answer, spans=1),
     "pool_entry_once_per_answer_and_moment": again(entry, answer=answer, moment=MomentFactory),
     "pool_entry_rank_from_1": change(entry, rank=0),
-    "pool_entry_similarity_has_its_rank": change(entry, similarity=0.5),
+    "pool_entry_rank_by_similarity_has_it": change(entry, similarity_rank=1),
 }
 MORE: More = {
     "candidate_pooled_by_a_pooling": {

@@ -10,8 +10,9 @@ from django.core.management import CommandError, call_command
 from django.http import QueryDict
 
 from annotation.models import Candidate, Moment, PoolEntry, Pooling
-from annotation.pools.services.candidates import pool_of, similarity_of
+from annotation.pools.services.candidates import pool_of, similarity_of, vectors_of
 from annotation.pools.services.poolings import RANDOM, SIMILAR, Draw
+from annotation.similarity import registry
 from core.exceptions import NotPossible
 from core.models import AuditEvent
 from judging.figures.charts import DrawnFigure
@@ -55,9 +56,11 @@ class TestPlan:
         study = collection.planned(top=4, others=3)
         entries = PoolEntry.objects.filter(answer__source__pooling=study)
         pool = pool_of(project=collection.project)
-        moments, similarities = next(
-            pool.rank_measured([collection.query.text], similarity=similarity_of(collection.project), depth=MOMENTS)
-        )
+        name = similarity_of(collection.project)
+        (moments,) = pool.rank([collection.query.text], similarity=name, depth=MOMENTS)
+        likeness = registry.similarity(name, embed=vectors_of)
+        captions = {moment.pk: moment.captions.get().text for moment in collection.moments}
+        similarities = [likeness.pairs([captions[pk]], [collection.query.text])[0].round(6) for pk in moments]
         measured = {moment: (moments.index(moment) + 1, similarities[at]) for at, moment in enumerate(moments)}
         assert len(measured) == MOMENTS
         for moment, rank, value in entries.values_list("moment", "similarity_rank", "similarity"):

@@ -91,7 +91,7 @@ class TestLeaderboard:
                 scoring__run=board.run, k=40, mu=0.3, convention="released", gain="exponential"
             ).values_list("value", flat=True)
         )
-        assert f"{best - 0.4725:+.4f}" in beside
+        assert f"{best - 0.4725:+.4f}" in beside and f"<b>{board.run.name}</b>" in beside  # not the similarity run
         assert "Not comparable with the published values: other videos" in beside  # why they differ
         assert beside.count("not available") == 2  # SPR at the two other thresholds
         other = chief.get(board.url("runs"), {**here, "convention": "paper"}).content.decode()

@@ -97,9 +97,19 @@ def test_it_goes_on_where_it_was_left(tmp_path: Path, monkeypatch: pytest.Monkey
     search(tmp_path, runs=2)  # more of the same
     trials = tune(folder, report=quiet)
     assert trained == ["trial-001", "trial-002"] and first in trials and len(trials) == 2
-    search(tmp_path, space={"lr": [5e-3]})
-    with pytest.raises(BadPlan, match="another search"):
-        tune(folder, report=quiet)
+    for changes in ({"space": {"lr": [5e-3]}}, {"plan": {**asdict(plan_of(epochs=3)), "evaluations_per_epoch": 3}}):
+        search(tmp_path, **changes)
+        with pytest.raises(BadPlan, match="another search"):
+            tune(folder, report=quiet)
+
+
+def test_a_training_that_failed_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where the disk was full."""
+    folder = search(tmp_path, runs=1)
+    monkeypatch.setattr(tuning, "train", lambda folder, request: 3)
+    assert [trial.state for trial in tune(folder, report=quiet)] == [tuning.FAILED]
+    monkeypatch.undo()
+    assert [trial.state for trial in tune(folder, report=quiet)] == [FINISHED]
 
 
 def test_a_search_that_is_stopped_keeps_its_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
