@@ -79,13 +79,13 @@ def figures(request: MemberRequest, project: Project) -> HttpResponse:
 @project_page(STAFF)
 def figure(request: MemberRequest, project: Project, name: str) -> HttpResponse:
     current_figure, filters, drawing = _drawn(request, project, name)
-    if current_figure.is_of_corpus and not drawing.charts:
-        computed = _statistics_of(project)
-        if computed and not (computed.requested_at or computed.error or computed.data.get("analyses")):
-            statistics_request(project=project)  # computed before there were such figures
+    computed = _statistics_of(project) if current_figure.is_of_corpus else None
+    if computed and not (computed.requested_at or computed.error or computed.data.get("analyses")):
+        statistics_request(project=project)  # computed before there were such figures
     context = {
         **{"figure": current_figure, "figures": figures_for(request.membership), "filters": filters, "sheet": drawing},
         **{"splits": Query.Split.values, "weights": list(Weights), "query": request.GET.urlencode()},
+        "is_old": bool(computed and computed.computed_at and statistics_are_old(computed)),
         **drawing.more,
     }
     if request.htmx and "small" in request.GET:

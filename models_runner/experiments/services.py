@@ -91,6 +91,7 @@ def experiment_create(
         raise NotPossible(f"There is an experiment {experiment.name!r} already; give this one another name.") from error
 
 
+@transaction.atomic
 def grid_create(
     *, orders: Sequence[Mapping[str, Any]], actor: User | None
 ) -> tuple[list[Experiment], list[Experiment]]:
@@ -107,8 +108,10 @@ def grid_create(
         What was ordered now, and what was there.
 
     Raises:
-        NotPossible: as ``experiment_create``; what was ordered before it stays.
+        NotPossible: as ``experiment_create``; nothing is ordered.
     """
+    for project in {order["release"].project_id for order in orders}:
+        Project.objects.select_for_update(no_key=True).get(pk=project)  # who sends the form too finds it ordered
     new, present = [], []
     for order in orders:
         same = _equal_experiment(order)

@@ -13,6 +13,7 @@ from django.urls import reverse
 from accounts.models import Project
 from annotation.models import Candidate, NamedQuerySet, TextStatistics
 from annotation.statistics.analyses import Text, span_analyses, text_analyses
+from annotation.statistics.selectors import state_of_texts
 from judging.figures.views import FIGURES
 from tests import factories
 from tests.factories import admin, lead
@@ -193,6 +194,9 @@ def test_figures_of_the_corpus_are_those_last_computed(lead_client: Client, proj
     assert "2 descriptions: 0 % with at least two actions, 50 % with at least two people." in page
     assert "TVR 67 and 66 %" in page  # as published
     assert "split val" not in page  # no filter changes them
+    assert "have changed since" in page  # what was kept is of no state of these texts
+    TextStatistics.objects.update(state_of_texts=state_of_texts(project))
+    assert "have changed since" not in get(lead_client, project, "actions").content.decode()
 
 
 def test_a_figure_of_the_corpus_has_its_numbers_computed(lead_client: Client) -> None:
