@@ -10,7 +10,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Sum
 from django.http import QueryDict
 
 from accounts.models import Project
-from annotation.models import Moment, NamedQuerySet, Query
+from annotation.models import Moment, NamedQuerySet, PoolEntry, Pooling, Query
 from annotation.pools.services.poolings import RANDOM
 from annotation.statistics.selectors import span_figures
 from core.sql import sql_rows
@@ -351,6 +351,15 @@ class StudiedPair(NamedTuple):
 
 
 MOST_STUDIED = 10  # queries that have a colour of their own, as many as the paper studied
+
+
+def has_unmeasured_studies(project_id: int) -> bool:
+    """Say whether a coverage study that was opened keeps no similarity of what it judges."""
+    entries = PoolEntry.objects.filter(answer__source__pooling__project=project_id, similarity=None)
+    states = [Pooling.State.OPENING, Pooling.State.DONE]
+    return entries.filter(
+        answer__source__pooling__seed__isnull=False, answer__source__pooling__state__in=states
+    ).exists()
 
 
 def pairs_of_studies(scope: Scope) -> list[StudiedPair]:

@@ -12,10 +12,12 @@ from core.charts.kinds import Column as Bar
 from core.charts.kinds import Point, columns_chart, scatter_chart
 from judging.figures import charts
 from judging.figures.charts import COUNT, QUERY, Chart, Column, DrawnFigure, Value, by_relevance, shares_chart
-from judging.figures.selectors import STEPS, FigureFilters, StudiedPair, pairs_of_studies
+from judging.figures.selectors import STEPS, FigureFilters, StudiedPair, has_unmeasured_studies, pairs_of_studies
 from judging.studies.rules import Coverage
 from judging.studies.selectors import moments_drawn_from, queries_planned, study_coverage
 from judging.work.rules import Rules, rules_of
+
+UNMEASURED = "Coverage studies that were planned before they kept similarities are left out."
 
 
 def similarity(filters: FigureFilters) -> DrawnFigure:
@@ -44,7 +46,11 @@ def _with_studies(
     place: Callable[[StudiedPair], float | None],
 ) -> DrawnFigure:
     """Add a dot for each pair of the queries of coverage studies, where these are asked for (paper, appendix B.3)."""
-    pairs = pairs_of_studies(filters.scope) if filters.pooled and drawing.charts else []
+    if not (filters.pooled and drawing.charts):
+        return drawing
+    if has_unmeasured_studies(filters.project.pk):
+        drawing = replace(drawing, notes=[*drawing.notes, UNMEASURED])
+    pairs = pairs_of_studies(filters.scope)
     if not pairs:
         return drawing
     numbers = sorted({pair.number for pair in pairs})

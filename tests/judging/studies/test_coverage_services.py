@@ -191,6 +191,9 @@ class TestFigures:
         assert sum(int(row[2]) for row in drawing.rows) == 8 > sum(int(row[2]) for row in before.rows)
         dots = drawing.charts[-1].svg
         assert dots.count("<circle") == 8 and dots.count("drawn by chance") == 4
+        assert not any("planned before" in note for note in drawing.notes)
+        PoolEntry.objects.update(similarity=None, similarity_rank=None)  # as of a study from before
+        assert any("planned before" in note for note in draw("similarity", "pooled").notes)
         assert [chart.heading for chart in before.charts] == [chart.heading for chart in drawing.charts[:-1]]
 
 
