@@ -55,13 +55,19 @@ SENTENCE_ENDS = set('.!?"')
 OWNERS = {"this", "that", "his", "her", "its", "their", "my", "your", "our"}
 BEFORE_THINGS = OWNERS | {"a", "an", "the", "in", "at", "on", "into", "inside", "of", "from"}
 AFTER_PERSONS = {"'s", "is", "was", "and"}  # or a verb in the third person
-OPENING = (  # words that open sentences and name nobody, for corpora too small to tell
+SENTENCE_OPENERS = (  # no names; small corpora do not show it by their capitals
     OWNERS
     | {"a", "an", "the", "these", "those", "some", "several", "many", "both", "all", "no", "another", "each", "every"}
     | {"one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "someone", "somebody", "people"}
     | {"he", "she", "it", "they", "we", "i", "you", "there", "as", "when", "while", "after", "before", "then", "with"}
     | {"in", "on", "at", "from", "behind", "inside", "outside", "during", "until", "and", "but", "man", "woman"}
 )
+LEAST_SCORE = 0.6  # of a word that is reported as a name
+MOSTLY_CAPITALISED = 10  # capitalised uses inside sentences for each lowercase one
+FREQUENT = 3  # capitalised uses inside sentences
+THING_SHARE = 0.4  # of its capitalised uses, above which a word names things
+PERSON_SHARE = 0.15  # of its capitalised uses, above which a word names persons
+LONGEST_ACRONYM = 4  # "TV", "FBI" and "NYPD" are no names
 LOCALES = ("en_US", "en_GB", "en_IN", "es_ES", "fr_FR", "de_DE", "it_IT")
 
 
@@ -69,7 +75,7 @@ class Word(NamedTuple):
     """A word where it stands in a text."""
 
     text: str
-    begins: bool  # a sentence
+    starts_sentence: bool
     is_thing: bool  # behind an article, an owner, "in" or another capitalised word
     is_person: bool  # it owns or does something
 
@@ -79,18 +85,19 @@ class Word(NamedTuple):
 
 
 def words_of(text: str) -> Iterator[Word]:
-    parts, begins = WORDS.findall(text.replace("’", "'")), True
+    parts, starts_sentence = WORDS.findall(text.replace("’", "'")), True
     for at, part in enumerate(parts):
         if not part[0].isalpha():
-            begins = begins or part in SENTENCE_ENDS
+            starts_sentence = starts_sentence or part in SENTENCE_ENDS
             continue
         before, after = parts[at - 1] if at else "", parts[at + 1] if at + 1 < len(parts) else ""
         has_title = bool(IS_TITLE.match(before))
         follows_capital = before[:1].isupper() and not has_title and before.lower() not in given_names()
         is_person = has_title or after in AFTER_PERSONS or (after.islower() and after.endswith("s"))
         if not IS_TITLE.match(part):
-            yield Word(part, begins, before.lower() in BEFORE_THINGS or follows_capital, is_person)
-        begins = False
+            is_thing = before.lower() in BEFORE_THINGS or follows_capital
+            yield Word(part, starts_sentence, is_thing, is_person)
+        starts_sentence = False
 
 
 @dataclass
@@ -99,17 +106,17 @@ class Uses:
 
     inside: int = 0  # with a capital, inside a sentence
     first: int = 0  # with a capital, at the beginning
-    small: int = 0
+    lowercase: int = 0
     thing: int = 0  # with a capital, where things are named
     person: int = 0  # with a capital, where persons are
 
     def add(self, word: Word) -> None:
         if not word.is_capitalised:
-            self.small += 1
+            self.lowercase += 1
             return
-        self.first += word.begins
-        self.inside += not word.begins
-        self.thing += word.is_thing and not word.begins
+        self.first += word.starts_sentence
+        self.inside += not word.starts_sentence
+        self.thing += word.is_thing and not word.starts_sentence
         self.person += word.is_person
 
 
@@ -138,46 +145,40 @@ class CorpusNames:
 
     def _find(self, text: str) -> Found:
         matches = [Found(self.score(word), word.text) for word in words_of(text)]
-        likely = [one for one in matches if one.score >= LEAST_LIKELY]
+        likely = [one for one in matches if one.score >= LEAST_SCORE]
         return max(likely, key=lambda one: one.score, default=Found())
 
     def score(self, word: Word) -> float:
         """How likely the word is a person's name, 0 to 1.
 
-        A small word is one where the corpus writes it with a capital.
+        A lowercase word is one only where the corpus mostly writes it with a capital.
         """
         lower = word.text.lower()
         uses, is_given = self._uses.get(lower) or Uses(), lower in self._given
-        if lower in OPENING:
+        if lower in SENTENCE_OPENERS:
             return 0.0
         if not word.is_capitalised:
-            return 1.0 if is_given and uses.inside > MOSTLY * uses.small else 0.0
-        is_mostly_small = uses.small > uses.inside
-        if is_given and not (is_mostly_small and word.begins):
+            return 1.0 if is_given and uses.inside > MOSTLY_CAPITALISED * uses.lowercase else 0.0
+        is_mostly_lowercase = uses.lowercase > uses.inside
+        if is_given and not (is_mostly_lowercase and word.starts_sentence):
             return 1.0 if uses.inside else 0.9
-        is_acronym = word.text.isupper() and len(word.text) < SHORTEST_SHOUTED
-        return 0.0 if is_mostly_small or is_acronym else self._of_unknown(word, uses)
+        is_acronym = word.text.isupper() and len(word.text) <= LONGEST_ACRONYM
+        return 0.0 if is_mostly_lowercase or is_acronym else self._score_of_unlisted(word, uses)
 
-    def _of_unknown(self, word: Word, uses: Uses) -> float:
-        if uses.thing > 0.4 * uses.inside:
+    def _score_of_unlisted(self, word: Word, uses: Uses) -> float:
+        if uses.thing > THING_SHARE * uses.inside:
             return 0.4
-        if uses.person > 0.15 * (uses.inside + uses.first):
+        if uses.person > PERSON_SHARE * (uses.inside + uses.first):
             return 0.95
-        if uses.inside > MANY_USES or word.is_thing:
+        if uses.inside > FREQUENT or word.is_thing:
             return 0.7
         acts = word.is_person or uses.person > uses.first / 2
-        return 0.85 if acts or not word.begins else 0.5  # little is known of it: somebody should look
-
-
-MOSTLY = 10  # times as often
-MANY_USES = 3
-LEAST_LIKELY = 0.6  # of what is told as found
-SHORTEST_SHOUTED = 5  # "TV", "FBI" and "NYPD" are no names
+        return 0.85 if acts or not word.starts_sentence else 0.5
 
 
 @lru_cache(maxsize=1)
 def given_names() -> frozenset[str]:
-    """Given names of seven countries in small letters, from Faker (MIT)."""
+    """Given names of seven countries, lowercase, from Faker (MIT)."""
     providers = [import_module(f"faker.providers.person.{locale}").Provider for locale in LOCALES]
     kinds = ("first_names", "first_names_male", "first_names_female")
     return frozenset(name.lower() for one in providers for kind in kinds for name in getattr(one, kind, ()))

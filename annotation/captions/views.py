@@ -78,7 +78,7 @@ def captions(request: MemberRequest, project: Project) -> HttpResponse:
 
 
 def _chat_missing() -> str:
-    """Say what is to be set before a chat model can be asked; empty where nothing is."""
+    """Name the settings that the chat API lacks; empty where it is set up."""
     return "" if settings.REWRITING_MODEL and settings.REWRITING_API_KEY else TO_SET
 
 
@@ -215,10 +215,10 @@ EMPTY_EXAMPLES = 2  # shown below those there are
 
 class PromptForm(SubmitForm):
     text = forms.CharField(
-        label="What the model is asked for",
+        label="Prompt",
         max_length=prompt_services.LONGEST_PROMPT,
         widget=forms.Textarea(attrs={"rows": 11}),
-        error_messages={"required": "Say what the model is asked for."},
+        error_messages={"required": "Enter the prompt."},
     )
     seed = forms.IntegerField(
         required=False,

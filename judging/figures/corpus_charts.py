@@ -100,10 +100,10 @@ def variety(filters: FigureFilters) -> DrawnFigure:
 
 
 def _notes_of(analyses: Mapping[str, Any]) -> list[str]:
-    return [] if "verbs" in analyses else [UNTAGGED]
+    return [] if "verbs" in analyses else [NO_WORDNET]
 
 
-UNTAGGED = "WordNet is not installed, so words are not brought to their base form, and verbs and nouns are unknown."
+NO_WORDNET = "WordNet is not installed, so words are not brought to their base form, and verbs and nouns are unknown."
 
 
 def frequent_words(filters: FigureFilters) -> DrawnFigure:

@@ -45,7 +45,7 @@ def _with_studies(
     x_name: str,
     place: Callable[[StudiedPair], float | None],
 ) -> DrawnFigure:
-    """Add a dot for each pair of the queries of coverage studies, where these are asked for (paper, appendix B.3)."""
+    """Add a dot for each pair of the queries of coverage studies where the filter includes them (appendix B.3)."""
     if not (filters.pooled and drawing.charts):
         return drawing
     if has_unmeasured_studies(filters.project.pk):

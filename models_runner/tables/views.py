@@ -34,7 +34,7 @@ def benchmark_tables(request: MemberRequest, project: Project) -> HttpResponse:
         "bounds": [(k, result.bounds(k)) for k in published.KS],
         "seeds": [(line, _seed_rows(result.chosen, line)) for line in result.chosen.lines],
         "columns": COLUMNS,
-        "n_awaited": Training.objects.filter(
+        "n_unfinished": Training.objects.filter(
             experiment__release=filters.release, state__in=[Training.State.WAITING, *Training.AT_WORK]
         ).count(),
     }

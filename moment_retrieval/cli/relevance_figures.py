@@ -39,7 +39,7 @@ def output(options: argparse.Namespace) -> tuple[str, list[str]]:
     """Write the files; return what they hold. Raises ScoringError."""
     names = [path.stem for path in options.relevance]
     if len(set(names)) < len(names):
-        raise MalformedFile("two files have one name, by which their proxies are told")
+        raise MalformedFile("two files have the same name; rename one, as a proxy is named by its file")
     proxies = {path.stem: read_relevance(path) for path in options.relevance}
     counts = {name: relevant_captions(proxy.matrix) for name, proxy in proxies.items()}
     options.to.mkdir(parents=True, exist_ok=True)

@@ -31,7 +31,7 @@ REMEMBERED += ["similarity", "similarity_measure_id", "name_found", "name_score"
 LONGEST = 2000
 DECIDED = "This caption has been decided already."
 Decision, Check, State = CaptionReview.Decision, Caption.Check, Caption.State
-UNTOLD = {Check.NO_ANSWER, Check.REFUSED, Check.EMPTY, Check.HUGE}
+NO_CAPTION = {Check.NO_ANSWER, Check.REFUSED, Check.EMPTY, Check.HUGE}
 EDITS = JobKind(
     "annotation.tasks.edits_check",
     lambda: Caption.objects.filter(state=State.EDITED, name_model=""),
@@ -55,7 +55,7 @@ def caption_accept(*, project: Project, caption: Caption, actor: User) -> None:
         raise NotPossible(DECIDED)
     failure = row.failures.filter(attempt=row.attempt).first()  # of the current wording
     own_words = row.reviews.filter(decision=Decision.EDITED, undone_at=None)
-    if failure and UNTOLD & set(failure.failed) and not own_words.exists():
+    if failure and NO_CAPTION & set(failure.failed) and not own_words.exists():
         raise NotPossible("There is no proposal to accept; write the caption yourself.")
     _decide(project, row, actor, Decision.ACCEPTED, text=row.text, state=State.ACCEPTED)
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 from accounts.models import Project, User
 from annotation.captions.rewriting.provider import ProviderUnusable
 from annotation.captions.selectors import prompt_in_force
-from annotation.captions.services.captions import UNTOLD
+from annotation.captions.services.captions import NO_CAPTION
 from annotation.captions.services.rewriting import Work, provider_of
 from annotation.models import Caption, Corpus, Description, Prompt, PromptDraft, PromptTrial
 from core.audit import audit_record
@@ -79,7 +79,7 @@ def prompt_draft_save(
 
 
 def prompt_state(corpus_id: int) -> str:
-    """Return a word for the version in force and the draft as they are now."""
+    """Return a string that changes with the version in force and with the draft."""
     draft = PromptDraft.objects.filter(corpus=corpus_id).first()
     return f"{prompt_in_force(corpus_id).pk}-{draft.edited_at.isoformat() if draft else 'none'}"
 
@@ -196,7 +196,7 @@ def prompt_trial_run(*, trial_id: int) -> None:
 def _side(caption: Caption) -> dict[str, Any]:
     """Return what the page shows of one caption."""
     return {
-        "text": "" if UNTOLD & set(caption.failed) else caption.text,
+        "text": "" if NO_CAPTION & set(caption.failed) else caption.text,
         "failed": caption.failed_in_words,
         "detail": caption.detail,
         "similarity": caption.similarity,

@@ -19,7 +19,7 @@ from annotation.captions.rewriting.lexicon import lexicon_for
 from annotation.captions.rewriting.provider import Answer, ProviderUnavailable, ProviderUnusable
 from annotation.captions.selectors import prompt_in_force
 from annotation.captions.services.captions import (
-    UNTOLD,
+    NO_CAPTION,
     caption_in_review,
     captions_measure,
     checks_failed,
@@ -299,7 +299,7 @@ class Work:
 
     def measure(self, captions: Sequence[Caption]) -> None:
         """Both checks, for every caption that has a text of its own."""
-        measurable = [caption for caption in captions if not UNTOLD & set(caption.failed)]
+        measurable = [caption for caption in captions if not NO_CAPTION & set(caption.failed)]
         if not measurable:
             return
         captions_measure(measurable, self.names)
@@ -313,7 +313,7 @@ def _caption_of(description: Description) -> Caption:
 
 def failure_of(caption: Caption) -> CaptionFailure:
     """Return the wording that failed, as it is now."""
-    text = "" if UNTOLD & set(caption.failed) else caption.text
+    text = "" if NO_CAPTION & set(caption.failed) else caption.text
     return CaptionFailure(caption=caption, text=text, **{name: getattr(caption, name) for name in FAILURE_FIELDS})
 
 

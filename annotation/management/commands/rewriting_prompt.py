@@ -33,7 +33,7 @@ class Command(MomentJudgeCommand):
         parser.add_argument("project", help="name of the project")
         parser.add_argument("action", choices=ACTIONS, nargs="?", default="show")
         parser.add_argument("--as", dest="username", metavar="USERNAME", help="the lead or admin who decides")
-        parser.add_argument("--text", type=Path, metavar="FILE", help="draft: what the model is asked for")
+        parser.add_argument("--text", type=Path, metavar="FILE", help="draft: the text of the prompt")
         parser.add_argument(
             "--examples", type=Path, metavar="FILE", help="draft: a JSON list of pairs of a description and its caption"
         )

@@ -218,7 +218,7 @@ class TestPage:
         assert "greater than or equal to 0" in refused and "Ross waves." in refused
         refused = page("prompt-save", text="Words", description=["Ross waves."], caption=[""])
         assert "Example 1 needs" in refused and ">Words</textarea>" in refused.replace("\n", "")
-        assert "Say what the model is asked for." in page("prompt-save", text="")
+        assert "Enter the prompt." in page("prompt-save", text="")
         assert not PromptDraft.objects.exists()
         page("prompt-save", text="Words")
         assert "The draft is discarded." in page("prompt-discard")

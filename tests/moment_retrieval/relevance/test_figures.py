@@ -75,4 +75,4 @@ def test_the_command_writes_the_numbers(tmp_path: Path, capsys: pytest.CaptureFi
     }
     assert tables["bounds.csv"][0] == {"proxy": "bow", "direction": "v2t", "smallest": "0.693361", "largest": "1.0"}
     assert main(["relevance-figures", files[0], files[0], *arguments]) == 2
-    assert "one name" in capsys.readouterr().err
+    assert "same name" in capsys.readouterr().err
