@@ -11,26 +11,32 @@ from moment_retrieval import formats
 from moment_retrieval.cli.output import MEANING, OUTPUTS, Scored
 from moment_retrieval.errors import InvalidCutoff, ScoringError, at
 from moment_retrieval.formats import FileFormat
+from moment_retrieval.formats.builder import SourceFile
 from moment_retrieval.formats.matrices import read_relevance, read_similarity
+from moment_retrieval.formats.trec import is_pool, read_pool
+from moment_retrieval.jsonfiles import read_bytes
 from moment_retrieval.metrics import pool_rank, recall, report
+from moment_retrieval.metrics.estimates import Pool, estimates
 from moment_retrieval.metrics.highlights import highlights
 from moment_retrieval.metrics.matrix import matrix_scores
 from moment_retrieval.metrics.ndcg_iou import Convention, Empty, Gain, Measure, check_measures
 from moment_retrieval.metrics.plain import MEASURES, plain
 from moment_retrieval.metrics.report import all_warnings, check_videos, evaluate
 from moment_retrieval.metrics.scores import Scores
-from moment_retrieval.records import read_corpus
+from moment_retrieval.records import VideoCorpus, read_corpus
 from moment_retrieval.tables import JudgedTable, RunTable
 
 Number = TypeVar("Number", int, float)
 HELP = "Score runs against judged moments."
 NDCG, RECALL, RANK, HIGHLIGHTS, PLAIN, MATRIX = "ndcg-iou", "recall", "pool-rank", "highlights", "plain", "matrix"
+ESTIMATES = "estimates"
 METRICS = {
     NDCG: "NDCG@K,IoU>=mu",
     RECALL: "R@K,IoU>=mu of TVR, with --task and --nms, and by type of query",
     RANK: "Rank n@m of MVMR, with --nms",
     HIGHLIGHTS: "mAP, R1 and HIT@1 of QVHighlights",
     PLAIN: "nDCG, AP, P and R of trec_eval, with --measures: IoU plays no part",
+    ESTIMATES: "bpref and infAP of moments, with strata xinfAP, where judgments are incomplete",
     MATRIX: "nDCG by semantic similarity, R@K and ranks of .npy or .npz matrices",
 }
 
@@ -162,7 +168,7 @@ def scorer(options: argparse.Namespace) -> Callable[[Path], Scored]:
         return score_matrix
     corpus = None if options.corpus is None else read_corpus(Path(options.corpus))
     durations_s = None if corpus is None else corpus.durations_s
-    judged = formats.read_ground_truth(truth_path, format_named(options.ground_truth_format), corpus=corpus)
+    judged, pool = read_truth(options, corpus)
 
     def score_run(path: Path) -> Scored:
         run = formats.read_run(
@@ -171,7 +177,7 @@ def scorer(options: argparse.Namespace) -> Callable[[Path], Scored]:
         with at(str(path)):
             if not options.lenient:
                 check_videos(run, judged)
-            scores = computed(options, run, judged)
+            scores = computed(options, run, judged, pool)
             depth = max(options.k or report.KS) if options.metric == NDCG else None
             warnings = all_warnings(run, judged, depth=depth, durations_s=durations_s)
             return Scored(str(path), str(truth_path), options.metric, scores, warnings)
@@ -179,11 +185,22 @@ def scorer(options: argparse.Namespace) -> Callable[[Path], Scored]:
     return score_run
 
 
+def read_truth(options: argparse.Namespace, corpus: VideoCorpus | None) -> tuple[JudgedTable, Pool | None]:
+    """Read the judged moments, and of ESTIMATES the pool where the file has strata. Raises ScoringError."""
+    path = Path(options.ground_truth)
+    if options.metric == ESTIMATES:
+        with at(str(path)):
+            source = SourceFile(read_bytes(path), corpus)
+            if is_pool(source.text):
+                return read_pool(source)
+    return formats.read_ground_truth(path, format_named(options.ground_truth_format), corpus=corpus), None
+
+
 def format_named(name: str | None) -> FileFormat | None:
     return None if name is None else FileFormat(name)
 
 
-def computed(options: argparse.Namespace, run: RunTable, judged: JudgedTable) -> Scores:
+def computed(options: argparse.Namespace, run: RunTable, judged: JudgedTable, pool: Pool | None = None) -> Scores:
     """Score a run by the requested metric; its own cutoffs and thresholds where none are given."""
     gain, convention, ks, mus = Gain(options.gain), Convention(options.convention), options.k, options.mu
     if options.metric == RECALL:
@@ -194,6 +211,8 @@ def computed(options: argparse.Namespace, run: RunTable, judged: JudgedTable) ->
         return pool_rank.rank_in_pool(run, judged, ns=ns, ms=ms, nms=nms)
     if options.metric == HIGHLIGHTS:
         return highlights(run, judged)
+    if options.metric == ESTIMATES:
+        return estimates(run, judged, mus=mus or report.MUS, pool=pool)
     if options.metric == PLAIN:
         names = [name.strip() for name in options.measures.split(",")]
         return plain(run, judged, measures=names, gain=gain, by_video=options.by_video)

@@ -9,7 +9,7 @@ As for trec_eval, a run's order is that of its scores; equal scores go by rank, 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import quote, unquote
 
 import numpy as np
@@ -18,10 +18,13 @@ from moment_retrieval.entries import lines_of
 from moment_retrieval.errors import InvalidRecord, NotWritable, at
 from moment_retrieval.formats.builder import Builder, Groups, SourceFile
 from moment_retrieval.jsonfiles import number_from, shown
-from moment_retrieval.tables import JudgedTable, RunTable
+from moment_retrieval.metrics.estimates import Pool
+from moment_retrieval.tables import Ints, JudgedTable, RunTable
 
 QRELS = ("query", "0", "moment", "relevance")
 RUN = ("query", "Q0", "moment", "rank", "score", "run name")
+POOL = ("query", "0", "moment", "stratum", "relevance")
+NOT_JUDGED = -1
 NUMBER = r"-?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][-+]?\d++)?"  # digits are never tried in parts: lines may be long
 MOMENT = re.compile(rf"(.+):({NUMBER})-({NUMBER})")
 NO_WORD = re.compile(r"[\s%]")
@@ -45,6 +48,45 @@ def read_ground_truth(source: SourceFile) -> JudgedTable:
         with at(f"line {line}"):
             groups.add(query_id, "", line, (*parsed(moment), number_from(relevance, "relevance")))
     return groups.filled(Builder(source, judged=True)).truth()
+
+
+def is_pool(text: str) -> bool:
+    """Return whether the first line that is not blank has the columns of a pool."""
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    return len(first.split()) == len(POOL)
+
+
+def read_pool(source: SourceFile) -> tuple[JudgedTable, Pool]:
+    """Read judged and pooled moments with their strata; relevance -1: pooled, and not judged.
+
+    The columns are those of TREC's sampled judgments: query, ``0``, moment, stratum, relevance.
+
+    Raises:
+        ScoringError: with the line; or a query has no judged moment.
+    """
+    judged_rows, unjudged_rows = Groups(watch=source.watch), Groups(watch=source.watch)
+    judged_strata: dict[str, list[int]] = {}
+    unjudged_strata: dict[str, list[int]] = {}
+    numbers: dict[str, int] = {}
+    for line, (query_id, _, moment, stratum, relevance) in lines(source.text, POOL):
+        with at(f"line {line}"):
+            grade, number = number_from(relevance, "relevance"), numbers.setdefault(stratum, len(numbers))
+            is_judged = grade != NOT_JUDGED
+            rows, by_query = (judged_rows, judged_strata) if is_judged else (unjudged_rows, unjudged_strata)
+            rows.add(query_id, "", line, (*parsed(moment), grade if is_judged else 0.0))
+            by_query.setdefault(query_id, []).append(number)
+    judged = judged_rows.filled(Builder(source, judged=True)).truth()
+    unjudged = JudgedTable.from_moments({})
+    if unjudged_rows.numbers:
+        unjudged = unjudged_rows.filled(Builder(source, judged=True)).truth()
+    if without := [query_id for query_id in unjudged.query_ids if query_id not in judged.row_of]:
+        raise InvalidRecord(f"query {without[0]} has pooled moments, and none of them was judged")
+    return judged, Pool(in_order(judged_strata, judged), unjudged, in_order(unjudged_strata, unjudged))
+
+
+def in_order(strata: Mapping[str, Sequence[int]], table: JudgedTable) -> Ints:
+    """Return the stratum of each row of a table [R]."""
+    return np.array([number for query_id in table.query_ids for number in strata[query_id]], np.int64)
 
 
 def lines(text: str, columns: tuple[str, ...]) -> Iterator[tuple[int, list[str]]]:
