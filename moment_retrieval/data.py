@@ -98,6 +98,7 @@ class Split:
     judged: JudgedTable
     queries: FeatureRows
     samples: Samples  # each query with its most relevant moment, for a loss
+    own_video: Tensor  # [Q] numbers of clips' videos: that of the most relevant moment; -1 where it cannot be searched
 
     @property
     def answered(self) -> Tensor:
@@ -210,7 +211,17 @@ def read_split(name: str, plan: Plan, clips: Clips, feature_cache: FeatureCache,
         with at(str(path)):
             raise EmptyFile(f"none of the {len(judged)} queries has features")
     rows = most_relevant(judged)
-    return Split(name, judged, queries, make_samples(rows, queries, clips, feature_options_of(plan).boundary))
+    samples = make_samples(rows, queries, clips, feature_options_of(plan).boundary)
+    return Split(name, judged, queries, samples, own_videos(rows, len(judged), clips))
+
+
+def own_videos(rows: TrainRows, n_queries: int, clips: Clips) -> Tensor:
+    """Return the video of the only moment of each query [Q], -1 where it has none or its video no features."""
+    number = {clips.names[index]: index for index in clips.found.tolist()}
+    videos = torch.full((n_queries,), -1)
+    for query, video in zip(rows.query.tolist(), rows.video.tolist(), strict=True):
+        videos[query] = number.get(rows.video_names[video], -1)
+    return videos
 
 
 def most_relevant(judged: JudgedTable) -> TrainRows:

@@ -21,6 +21,7 @@ from torch.nn import functional
 from moment_retrieval.batches import Sequences
 from moment_retrieval.distributed import Pair
 from moment_retrieval.index import Index
+from moment_retrieval.metrics.recall import Task
 from moment_retrieval.models.conquer import Conquer, EncodedClips
 from moment_retrieval.models.two_stream import EncodedVideos, TwoStream
 from moment_retrieval.preprocessing import CLIP_S
@@ -141,15 +142,37 @@ def encode_corpus(model: TwoStream, videos: Videos) -> Index:
 
 
 def search(model: TwoStream, queries: Sequences, corpus: Index, decoding: Decoding) -> RankedMoments:
-    """The best moments of the whole corpus for each query."""
+    """Return the best moments of the whole corpus for each query."""
     with torch.inference_mode():
-        encoded = model.encode_queries(queries)
-        results = []
-        for some in _parts(encoded, SCORED):
-            scores = corpus.scores(some)
-            parts = zip(_parts(some, QUERIES), scores.split(QUERIES), strict=True)
-            results += [_search(model, part, near, corpus, decoding) for part, near in parts]
-        return _joined(results)
+        return _joined(
+            _span_moments(model, part, corpus, decoding) for part in _best_videos(model, queries, corpus, decoding)
+        )
+
+
+def search_tasks(
+    model: TwoStream, queries: Sequences, corpus: Index, own: Tensor, decoding: Decoding
+) -> dict[Task, RankedMoments]:
+    """Answer each query of the three tasks of TVR: moments of the corpus, moments of its own video, videos.
+
+    Args:
+        own: the video of each query [N], indexes into the corpus; -1 is none.
+    """
+    results: dict[Task, list[RankedMoments]] = {task: [] for task in Task}
+    with torch.inference_mode():
+        parts = _best_videos(model, queries, corpus, decoding)
+        for part, rows in zip(parts, own.split(QUERIES), strict=True):
+            one = rows[:, None].to(part.videos.device)
+            weights = part.all_weights.gather(1, one.clamp(min=0)).masked_fill(one < 0, 0.0)
+            own_part = replace(part, videos=one.clamp(min=0), weights=weights)
+            results[Task.VCMR].append(_span_moments(model, part, corpus, decoding))
+            results[Task.SVMR].append(_span_moments(model, own_part, corpus, decoding))
+            results[Task.VR].append(ranked_videos(part.videos, part.weights))
+        return {task: _joined(moments) for task, moments in results.items()}
+
+
+def ranked_videos(videos: Tensor, scores: Tensor) -> RankedMoments:
+    """Return videos [N, k], the best first, as moments of no length; one without a score is none."""
+    return RankedMoments(videos, torch.zeros_like(videos), torch.zeros_like(videos), scores)
 
 
 def search_candidates(
@@ -184,14 +207,34 @@ def seconds(moments: RankedMoments, decoding: Decoding) -> tuple[Tensor, Tensor]
     return moments.start * CLIP_S, moments.end * CLIP_S + decoding.end_offset_s
 
 
-def _search(model: TwoStream, queries: Pair, scores: Tensor, corpus: Index, decoding: Decoding) -> RankedMoments:
-    """A few queries, given their scores [n, V]."""
-    weights = (decoding.alpha * scores).exp()
-    videos = largest(weights, decoding.videos)  # [n, v]
-    query_rows = tuple(part.repeat_interleave(videos.shape[1], dim=0) for part in queries)
-    logits = model.span_logits((query_rows[0], query_rows[1]), corpus.taken(videos.flatten()))
+@dataclass(frozen=True)
+class _Part:
+    """A few queries [n], videos of each [n, v], the weights of these, and the weights of the whole corpus [n, V]."""
+
+    queries: Pair
+    videos: Tensor
+    weights: Tensor
+    all_weights: Tensor
+
+
+def _best_videos(model: TwoStream, queries: Sequences, corpus: Index, decoding: Decoding) -> Iterator[_Part]:
+    """Yield a few queries at a time with their best videos."""
+    encoded = model.encode_queries(queries)
+    for some in _parts(encoded, SCORED):
+        all_scores = corpus.scores(some)
+        for part, scores in zip(_parts(some, QUERIES), all_scores.split(QUERIES), strict=True):
+            weights = (decoding.alpha * scores).exp()
+            videos = largest(weights, decoding.videos)
+            yield _Part(part, videos, weights.gather(1, videos), weights)
+
+
+def _span_moments(model: TwoStream, part: _Part, corpus: Index, decoding: Decoding) -> RankedMoments:
+    """Return the best moments of the videos of each query."""
+    videos = part.videos
+    visual, subtitle = (half.repeat_interleave(videos.shape[1], dim=0) for half in part.queries)
+    logits = model.span_logits((visual, subtitle), corpus.taken(videos.flatten()))
     start, end = (boundary.softmax(1).unflatten(0, videos.shape) for boundary in logits)
-    return _in_corpus(by_probability(start, end, weights.gather(1, videos), decoding), videos)
+    return _in_corpus(by_probability(start, end, part.weights, decoding), videos)
 
 
 def _parts(queries: Pair, size: int) -> Iterator[Pair]:

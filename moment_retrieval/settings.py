@@ -18,6 +18,7 @@ WARM_UP = 0.01  # share of the steps
 EPOCHS = {1: 4000, 20: 200, 40: 100}  # by moments learnt from of each query
 EVALUATIONS_PER_EPOCH = {1: 0.05, 20: 1.0, 40: 2.0}
 PATIENCE = 10  # evaluations without improvement
+RUN_MOMENTS = 100  # that a training keeps of each query, unless its plan says otherwise: recall counts so many
 
 
 def epochs_of(top_n: int) -> int:
@@ -139,7 +140,7 @@ class Decoding:
     shortest: int = 2
     longest: int = 16
     videos: int = 100  # how many of each query's best videos are searched
-    moments: int = 40  # how many are returned, at most
+    moments: int = 40  # how many are returned, at most; a training keeps ``RUN_MOMENTS``
     end_offset_s: float = 0.0  # seconds from the beginning of the end's clip to the end of the moment
 
 

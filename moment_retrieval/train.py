@@ -51,6 +51,7 @@ from moment_retrieval.distributed import (
 from moment_retrieval.errors import ScoringError
 from moment_retrieval.jsonfiles import is_out_of_room
 from moment_retrieval.losses import DrawNegatives, Loss, RandomNegatives
+from moment_retrieval.metrics.recall import Task
 from moment_retrieval.optim import warmed_up
 from moment_retrieval.settings import EVALUATIONS_PER_EPOCH, Objective, Settings
 from moment_retrieval.training import feature_rows
@@ -485,10 +486,10 @@ class Trainer:
         load_checkpoint(self.folder / BEST).restore(self.model)
         self.model.eval()
         splits = list(self.dataset.splits.values())
-        tables = self.retriever(self.model, splits, self.stop.look)
-        metrics = {split.name: metrics_of(tables[split.name], split) for split in splits}
-        for name, table in tables.items() if self.plan.keep_predictions else ():
-            formats.write_run(self.folder / f"predictions.{name}.json", table)
+        results = self.retriever(self.model, splits, self.stop.look)
+        metrics = {split.name: metrics_of(results[split.name], split) for split in splits}
+        for name, tables in results.items() if self.plan.keep_predictions else ():
+            formats.write_run(self.folder / f"predictions.{name}.json", tables[Task.VCMR])
         step, best = self.progress.step, self.progress.best_step
         self.record("done", step=step, best_step=best, metrics=metrics, **self.facts)
         return metrics

@@ -102,6 +102,9 @@ class Training(models.Model):
     eta_s = models.FloatField(null=True)
     memory_mb = models.FloatField(null=True)
     curve = models.JSONField(default=dict, help_text="Points of losses and of scores, thinned.")
+    metrics = models.JSONField(
+        default=dict, db_default={}, help_text="Of the best weights: by split, values by name of the measure."
+    )
     notices = models.JSONField(default=list, help_text="What the training said of itself, as a batch that was halved.")
     error = models.TextField(blank=True)
     heartbeat = models.DateTimeField(null=True, help_text="When its worker last looked at it.")

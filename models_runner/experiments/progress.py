@@ -29,6 +29,7 @@ class Progress:
     memory_mb: float | None = None
     losses: list[Point] = field(default_factory=list)
     scores: list[Point] = field(default_factory=list)
+    metrics: dict[str, dict[str, float]] = field(default_factory=dict)  # of the best weights, by split and measure
     notices: list[str] = field(default_factory=list)
     records: list[tuple[int, float]] = field(default_factory=list)  # step and score of every best there was
     has_checkpoint: bool = False  # a checkpoint to go on from, since the program was started
@@ -53,6 +54,7 @@ class Progress:
                 self.ended, self.reason = str(kind), str(event.get("reason", ""))
             self.eta_s = None
             self._at(event)
+            self.metrics = metrics_by_split(event.get("metrics")) if kind == "done" else {}
 
     def _start(self, event: Mapping[str, Any]) -> None:
         """A new attempt: what came after the checkpoint that it begins with did not happen."""
@@ -101,6 +103,17 @@ class Progress:
         row["curve"] = {"losses": row.pop("losses"), "scores": row.pop("scores")}
         del row["ended"], row["reason"], row["records"]
         return row
+
+
+def metrics_by_split(value: object) -> dict[str, dict[str, float]]:
+    """Return the finite numbers by split and name."""
+    if not isinstance(value, Mapping):
+        return {}
+    return {
+        str(split): {str(name): score for name, one in values.items() if (score := number(one)) is not None}
+        for split, values in value.items()
+        if isinstance(values, Mapping)
+    }
 
 
 def number(value: object) -> float | None:

@@ -4,6 +4,7 @@ import math
 import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from typing import NamedTuple
 from uuid import UUID
 
@@ -19,6 +20,7 @@ from core.observability.metrics import Rows, gauges
 from judging.projects.checklist import Step
 from models_runner.experiments.settings import STEP_S, options_of
 from models_runner.models import Experiment, Run, Training
+from moment_retrieval.metrics.recall import KS, MUS, RecallMeasure, Task, recall_name
 from moment_retrieval.settings import RELEASED
 
 SOURCE_SPLIT = "caption__moment__video__source_split"  # of a query
@@ -29,6 +31,35 @@ TRAININGS = "SELECT state, count(*) FROM models_runner_training GROUP BY state"
 AT_WORK = """
 SELECT device, memory_mb, seconds_per_step, extract(epoch FROM now() - heartbeat)
 FROM models_runner_training WHERE state IN ('running', 'cancelling')"""
+
+
+class RecallRow(NamedTuple):
+    """Recall of one task on one split, in per cent.
+
+    ``cells`` are values at each K of KS, then at the next threshold of MUS; of VR there is no threshold.
+    """
+
+    split: str
+    task: str
+    kind: str  # of query; empty for all of them
+    cells: list[float | None]
+
+
+def recall_rows(training: Training) -> list[RecallRow]:
+    """Return the recall that a finished training reported, by split and task, then by type of query."""
+    rows = []
+    for split, metrics in training.metrics.items():
+        kinds = sorted({name.partition("-")[0] for name in metrics if "-" in name})
+        for task, kind in product(Task, ("", *kinds)):
+            prefix = f"{kind}-" if kind else ""
+            thresholds = (None,) if task is Task.VR else MUS
+            names = [prefix + recall_name(task, RecallMeasure(k, mu)) for mu in thresholds for k in KS]
+            if names[0] in metrics:
+                values = (metrics.get(name) for name in names)
+                rows.append(
+                    RecallRow(split, task.value, kind, [None if value is None else 100 * value for value in values])
+                )
+    return rows
 
 
 class Row(NamedTuple):

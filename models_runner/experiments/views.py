@@ -24,6 +24,7 @@ from models_runner.experiments.selectors import (
     ahead_of,
     expectation_of,
     needed_by,
+    recall_rows,
     row_of,
     runs_of,
     training_granted,
@@ -32,6 +33,7 @@ from models_runner.experiments.services import experiment_create, has_training_q
 from models_runner.experiments.settings import PRESETS, settings_by_name
 from models_runner.features.selectors import feature_choices
 from models_runner.models import Experiment, Training
+from moment_retrieval.metrics.recall import KS, MUS
 
 FEW_VIDEOS = 1000
 FIRST = {"baseline": "reloclnet", "top_n": 20, "preset": "small"}  # of a newcomer
@@ -135,6 +137,9 @@ def experiment(request: MemberRequest, row: Experiment) -> HttpResponse:
         "log": files.log_tail(main_training),
         "files": files.training_file_sizes(main_training),
         "charts": _charts(trainings, main_training),
+        "recall": recall_rows(main_training),
+        "cutoffs": KS,
+        "thresholds": MUS,
         "may_start": request.membership.has(benchmark_runners()),
         "at_work": any(training.is_awaited for training in trainings),
     }

@@ -16,7 +16,7 @@ from core.api import ApiView, FileView, Pages, form_data_of, form_values, paged
 from core.api import Problem as REFUSED
 from models_runner.leaderboard import files
 from models_runner.leaderboard.forms import SPLITS, RunForm
-from models_runner.leaderboard.selectors.leaderboard import filters_for, leaderboard_tested
+from models_runner.leaderboard.selectors.leaderboard import filters_for, group_of, leaderboard_tested
 from models_runner.leaderboard.selectors.shown_scores import ScoreView, run_granted, run_withdrawable, runs_visible_to
 from models_runner.leaderboard.services.runs import run_upload, run_withdraw, upload_check
 from models_runner.models import Run, Scoring
@@ -202,8 +202,7 @@ class Leaderboard(ApiView):
         """Every run of a release and split by every measure, with intervals, unjudged rates and p-values."""
         membership = grant_by(request, project_uuid, RUNNERS)
         sort = request.query_params.get("sort", "")
-        show = f"k{sort.partition('@')[2].partition(',')[0]}" if sort.startswith("NDCG") else ""
-        query = {"show": "recall" if sort.startswith("R@") else show, **request.query_params.dict()}
+        query = {"show": group_of(sort), **request.query_params.dict()}
         filters = filters_for(membership, query)
         if filters is None:
             raise Http404

@@ -40,8 +40,8 @@ from models_runner.leaderboard.selectors.comparison import (
     queries_named,
 )
 from models_runner.leaderboard.selectors.leaderboard import (
+    FAMILY_OF_GROUP,
     GROUPS,
-    RECALL,
     LeaderboardFilters,
     Table,
     filters_for,
@@ -73,6 +73,14 @@ from moment_retrieval.formats import FileFormat
 from moment_retrieval.metrics.ndcg_iou import Convention, Gain
 from moment_retrieval.statistics.economy import LEAST_RUNS
 
+MEASURES = (  # for those who upload
+    ("NDCG@K,IoU≥μ", "K of 10, 20 and 40, μ of 0.3, 0.5 and 0.7, both conventions and gains."),
+    ("R@K: moments (VCMR)", "Whether a relevant moment is among the first 1, 5, 10 or 100."),
+    ("In the right video (SVMR)", "The same, with predictions of other videos left out."),
+    ("Videos (VR)", "Whether the video of a relevant moment is among the first; a repeated video counts again."),
+    ("QVHighlights", "mAP and R1 over the ten predictions of the highest score."),
+    ("Estimates", "Condensed NDCG and bpref, which leave out predictions that nobody judged."),
+)
 MOST_DRAWN = 30
 MOST_CONCERNS = 100
 TEXTS = {"csv": ("text/csv", leaderboard_files.as_csv), "tex": ("application/x-tex", leaderboard_files.as_latex)}
@@ -103,7 +111,7 @@ def _board(request: MemberRequest, project: Project, filters: LeaderboardFilters
         "groups": [
             (name, label, filters.query(show=name, sort=""))
             for name, label in GROUPS.items()
-            if not (filters.is_blind and name == RECALL)
+            if not (filters.is_blind and name in FAMILY_OF_GROUP)
         ],
         "releases": releases,
         "is_similarity_run_missing": sees_all(request.membership) and not _has_similarity_run(releases[0]),
@@ -122,7 +130,7 @@ def _beside_published(table: Table, filters: LeaderboardFilters) -> dict[str, ob
     """Return what the papers print at the K shown, with the distance of the best system; nothing of other measures."""
     convention, gain = Convention.RELEASED.value, Gain.EXPONENTIAL.value
     link: dict[str, object] = {"query": filters.query(convention=convention, gain=gain, sort="")}
-    if filters.is_recall or (filters.convention, filters.gain) != (convention, gain):
+    if not filters.is_ndcg or (filters.convention, filters.gain) != (convention, gain):
         return link
     best = next((row for row in table.ranked if row.run.source != Run.Source.SIMILARITY), None)
     if best is None:
@@ -206,6 +214,7 @@ def _form_page(
         "refusal": refusal,
         "most_mb": settings.RUN_MAX_MB,
         "forms": [option.value for option in FileFormat],
+        "measures": MEASURES,
         "ready": ready_releases(project).exists(),
         "settings": settings_of_project,
         "limited": membership.is_participant,

@@ -12,7 +12,7 @@ from models_runner.tables.selectors import Line, Row, ScoreKey, Setting, Tables
 COLUMNS = ["table", "baseline", "n", "experiment", "trained_on_release", "labels", "split", "k", "mu"]
 COLUMNS += ["convention", "gain", "seeds", "best_seed", "best", "mean", "deviation"]
 COLUMNS += ["published", "published_mean", "published_deviation", "comparison", "trained_on", "notes"]
-SCORES, SIMILARITY = "scores", "similarity"
+SCORES, SIMILARITY, VCMR = "scores", "similarity", "vcmr, per cent"
 
 
 def as_csv(tables: Tables) -> str:
@@ -32,6 +32,16 @@ def entries(tables: Tables) -> Iterator[dict[str, Any]]:
         for line in tables.by_similarity:
             yield {**about_key, "table": SIMILARITY, **_line(tables, line, key), "comparison": "Nothing is published."}
         yield {**about_key, **_similarity(tables, key)}
+    yield from _recall(tables)
+
+
+def _recall(tables: Tables) -> Iterator[dict[str, Any]]:
+    keys = list(product(published.VCMR_MUS, published.VCMR_KS))
+    for name, line, cells in tables.recall_rows():
+        of = {"experiment": line.experiment.name, "n": line.experiment.top_n, "seeds": len(line.seeds)} if line else {}
+        for (mu, k), (ours, theirs) in zip(keys, cells, strict=True):
+            about = {"table": VCMR, "baseline": name, "split": tables.filters.split, "k": k, "mu": mu}
+            yield {**about, **of, "mean": ours, "published": theirs, "comparison": published.VCMR_SOURCE}
 
 
 def _comparison(tables: Tables) -> str:

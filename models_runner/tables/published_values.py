@@ -25,6 +25,15 @@ SPREAD_OF = ("reloclnet", 40)
 SIMILARITY = {int(k): tuple(values) for k, values in _FIGURES["similarity"].items()}
 
 
+VCMR_SOURCE = "arXiv Table 8, on TVR's own test-public split"
+VCMR_KS, VCMR_MUS = (1, 10, 100), (0.5, 0.7)
+# recall in per cent by baseline: each K at each of VCMR_MUS; None where the paper prints none
+VCMR: dict[str, list[float | None]] = {
+    baseline: [value for values in by_mu for value in values or [None] * len(VCMR_KS)]
+    for baseline, by_mu in _FIGURES["vcmr"].items()
+}
+
+
 # TVR-Ranking, and the features that baselines were trained on
 VIDEOS = 19_614
 QUERIES = {"val": 500, "test": 2_781}

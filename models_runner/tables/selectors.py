@@ -19,6 +19,7 @@ from models_runner.models import Experiment, Run, Score, Scoring, Training
 from models_runner.tables import published_values as published
 from models_runner.tables.published_values import SPLITS
 from moment_retrieval.metrics.ndcg_iou import Convention, Gain
+from moment_retrieval.metrics.recall import RecallMeasure, Task, recall_name
 from moment_retrieval.settings import RELEASED
 
 HERO = "the released CONQUER took its candidates from HERO"
@@ -183,6 +184,7 @@ class Line:
     experiment: Experiment
     seeds: dict[int, Values]  # of each finished one; the best on validation comes first
     notes: tuple[str, ...]  # what sets it apart from the published setting
+    metrics: tuple[Mapping[str, Mapping[str, float]], ...] = ()  # that each seed reported: by split and name
 
     @property
     def best_seed(self) -> int:
@@ -196,6 +198,13 @@ class Line:
             return Cell()
         deviation = statistics.stdev(values) if len(values) > 1 else None
         return Cell(self.seeds[self.best_seed].get((split, k, mu)), statistics.fmean(values), deviation)
+
+    def recall(self, split: str) -> list[float | None]:
+        """Return the mean over seeds of VCMR, in per cent: each of VCMR_KS at each of VCMR_MUS."""
+        names = [recall_name(Task.VCMR, RecallMeasure(k, mu)) for mu in published.VCMR_MUS for k in published.VCMR_KS]
+        seeds = [metrics[split] for metrics in self.metrics if split in metrics]
+        by_name = [[metrics[name] for metrics in seeds if name in metrics] for name in names]
+        return [100 * statistics.fmean(values) if values else None for values in by_name]
 
 
 @dataclass(frozen=True)
@@ -266,6 +275,18 @@ class Tables:
         theirs = [setting.published(*key) if setting else None for key in keys]
         return Row(setting, line, span, list(zip(ours, theirs, strict=True)))
 
+    def recall_rows(self) -> list[tuple[str, Line | None, list[tuple[float | None, float | None]]]]:
+        """Return name, experiment and recall in per cent, ours and published; each baseline has a row at least."""
+        rows = []
+        for baseline, theirs in published.VCMR.items():
+            own: list[Line | None] = [
+                line for line in self.lines if line.experiment.baseline == baseline and any(line.metrics)
+            ]
+            for line in own or [None]:
+                ours = line.recall(self.filters.split) if line else [None] * len(theirs)
+                rows.append((published.LABELS[baseline], line, list(zip(ours, theirs, strict=True))))
+        return rows
+
     def bounds(self, k: int) -> list[tuple[float | None, float]]:
         """Return, at each mu, the score of the site's own run by similarity and the published one."""
         ours = [self.similarity.get((self.filters.split, k, mu)) for mu in published.MUS]
@@ -302,11 +323,12 @@ def _finished(release: Release) -> QuerySet[Training]:
 
 
 def _line(filters: TablesFilters, experiment: Experiment, trainings: Iterable[Training], values: ByRun) -> Line:
-    seeds: dict[int, Values] = {
-        training.seed: {**values.get(training.val_run_id, {}), **values.get(training.test_run_id, {})}
-        for training in trainings
-    }
-    return Line(experiment, seeds, notes_of(experiment, filters.release))
+    seeds: dict[int, Values] = {}
+    metrics = []
+    for training in trainings:
+        seeds[training.seed] = {**values.get(training.val_run_id, {}), **values.get(training.test_run_id, {})}
+        metrics.append(training.metrics)
+    return Line(experiment, seeds, notes_of(experiment, filters.release), tuple(metrics))
 
 
 def _values(filters: TablesFilters, trainings: Iterable[Training]) -> ByRun:

@@ -19,7 +19,7 @@ COLUMNS = list(product(published.SPLITS, published.MUS))  # of a table over seed
 
 @project_page(STAFF)
 def benchmark_tables(request: MemberRequest, project: Project) -> HttpResponse:
-    """Show tables 5, 6 and 7 of the papers, and what similarity itself scores."""
+    """Show tables 5 to 8 of the papers, and what similarity itself scores."""
     filters = tables_filters(project, request.GET)
     if filters is None:
         return render(request, "models_runner/tables/tables.html", {"filters": None})
@@ -31,6 +31,7 @@ def benchmark_tables(request: MemberRequest, project: Project) -> HttpResponse:
         "splits": ("test", "val"),
         "rows": result.rows(filters.k),
         "by_similarity": result.rows_by_similarity(filters.k),
+        "recall": result.recall_rows(),
         "bounds": [(k, result.bounds(k)) for k in published.KS],
         "seeds": [(line, _seed_rows(result.chosen, line)) for line in result.chosen.lines],
         "columns": COLUMNS,

@@ -2,31 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from enum import StrEnum
+from itertools import chain, product
 from typing import NamedTuple
 
 import numpy as np
 
 from moment_retrieval.metrics import recall, report
+from moment_retrieval.metrics.estimates import ALL_RANKS, EstimateMeasure, estimates
+from moment_retrieval.metrics.highlights import of_windows
 from moment_retrieval.metrics.matching import covered
 from moment_retrieval.metrics.ndcg_iou import Convention, Gain, Measure, check_measures
+from moment_retrieval.metrics.recall import RecallMeasure, Task
 from moment_retrieval.metrics.report import evaluate
-from moment_retrieval.metrics.scores import Scores, means, numbers_of
+from moment_retrieval.metrics.scores import Scores, means, missing_queries, numbers_of
 from moment_retrieval.tables import Floats, JudgedTable, RunTable
 
 RECALL_MUS = (0.3, 0.5, 0.7)
+HIGHLIGHTS = ("mAP", "mAP@0.5", "mAP@0.75", "R1@0.5", "R1@0.7")  # of QVHighlights, over windows of all lengths
+
+
+class Family(StrEnum):
+    """Measures that belong together; every run has all of them."""
+
+    NDCG = "ndcg"
+    VCMR = "vcmr"
+    SVMR = "svmr"
+    VR = "vr"
+    HIGHLIGHTS = "highlights"
+    ESTIMATES = "estimates"
 
 
 class Column(NamedTuple):
-    """One measure; convention and gain are empty where there is but one way."""
+    """One measure; convention and gain are empty where there is but one way, and ``k`` is 0 where all ranks count."""
 
     metric: str
     k: int
     mu: float | None
     convention: str = ""
     gain: str = ""
+
+    @property
+    def family(self) -> Family:
+        return FAMILIES[self.metric]
+
+    @property
+    def short_name(self) -> str:
+        """Return the name under a heading that says the family."""
+        name = self.metric
+        for prefix in ("SVMR ", "VR ", "MR-full-"):
+            name = name.removeprefix(prefix)
+        return name.replace(",IoU>=", ", μ ")
 
 
 @dataclass(frozen=True)
@@ -43,25 +71,50 @@ class LeaderboardScores:
 
 
 COMBINATIONS = tuple(product(Convention, Gain))
-COLUMNS = (
-    *(
-        Column(str(Measure(k, mu)), k, mu, convention.value, gain.value)
-        for (convention, gain), k, mu in product(COMBINATIONS, report.KS, report.MUS)
-    ),
-    *(Column(str(recall.RecallMeasure(k, mu)), k, mu) for mu, k in product(RECALL_MUS, recall.KS)),
+NDCG_COLUMNS = tuple(
+    Column(str(Measure(k, mu)), k, mu, convention.value, gain.value)
+    for (convention, gain), k, mu in product(COMBINATIONS, report.KS, report.MUS)
 )
+RECALL_COLUMNS = {
+    Family.VCMR: tuple(Column(str(RecallMeasure(k, mu)), k, mu) for mu, k in product(RECALL_MUS, recall.KS)),
+    Family.SVMR: tuple(Column(f"SVMR {RecallMeasure(k, mu)}", k, mu) for mu, k in product(RECALL_MUS, recall.KS)),
+    Family.VR: tuple(Column(f"VR {RecallMeasure(k, None)}", k, None) for k in recall.KS),
+}
+CONDENSED_COLUMNS = tuple(Column(f"condensed {Measure(k, mu)}", k, mu) for k, mu in product(report.KS, report.MUS))
+BPREF_COLUMNS = tuple(Column(str(EstimateMeasure("bpref", mu)), ALL_RANKS, mu) for mu in report.MUS)
+COLUMNS_BY_FAMILY: Mapping[Family, tuple[Column, ...]] = {
+    Family.NDCG: NDCG_COLUMNS,
+    **RECALL_COLUMNS,
+    Family.HIGHLIGHTS: tuple(Column(f"MR-full-{name}", ALL_RANKS, None) for name in HIGHLIGHTS),
+    Family.ESTIMATES: (*CONDENSED_COLUMNS, *BPREF_COLUMNS),
+}
+FAMILIES = {column.metric: family for family, columns in COLUMNS_BY_FAMILY.items() for column in columns}
+COLUMNS = tuple(chain.from_iterable(COLUMNS_BY_FAMILY.values()))  # values are kept in this order: add at the end alone
 
 
 def leaderboard_scores(run: RunTable, judged: JudgedTable) -> LeaderboardScores:
     """Score a run by every measure.
 
+    In a leaderboard's run, the moments of SVMR are those of the right videos, and the videos of VR those of its
+    moments.
+
     Raises:
         ScoringError: the run answers a query that is not judged, or there is nothing to score.
     """
-    parts = [evaluate(run, judged, convention=convention, gain=gain) for convention, gain in COMBINATIONS]
-    recall_scores = recall.recall(run, judged, mus=RECALL_MUS)
-    values = np.concatenate([placed(scores, judged) for scores in (*parts, recall_scores)], axis=1)
-    return LeaderboardScores(COLUMNS, judged.query_ids, values, unjudged(run, judged), recall_scores.missing)
+    parts: list[Scores] = [evaluate(run, judged, convention=convention, gain=gain) for convention, gain in COMBINATIONS]
+    parts += [recall.recall(run, judged, task=Task(family.value.upper()), mus=RECALL_MUS) for family in RECALL_COLUMNS]
+    windows = {name: column[:, None] for name, column in of_windows(run, judged.taken(judged.weights > 0)).items()}
+    values = [placed(scores, judged) for scores in parts] + [windows[name] for name in HIGHLIGHTS]
+    values.append(placed(evaluate(run, judged, condensed=True), judged))
+    values.append(bpref_values(run, judged))
+    missing = missing_queries(run, judged)
+    return LeaderboardScores(COLUMNS, judged.query_ids, np.concatenate(values, axis=1), unjudged(run, judged), missing)
+
+
+def bpref_values(run: RunTable, judged: JudgedTable) -> Floats:
+    """[Q, thresholds] bpref."""
+    scores = estimates(run, judged, mus=report.MUS)
+    return scores.values[:, [scores.measures.index(EstimateMeasure("bpref", mu)) for mu in report.MUS]]
 
 
 def placed(scores: Scores, judged: JudgedTable) -> Floats:
@@ -72,15 +125,20 @@ def placed(scores: Scores, judged: JudgedTable) -> Floats:
 
 
 def unjudged(run: RunTable, judged: JudgedTable) -> Floats:
-    """[C] the rate beside each column; recall counts as the convention of the paper does."""
+    """[C] the rate beside each column that has a cutoff and a threshold; recall counts as in the paper's convention."""
     rates: dict[tuple[str, Measure], float] = {}
     for convention in Convention:
         measures = list(
-            dict.fromkeys(Measure(c.k, c.mu) for c in COLUMNS if c.mu and c.convention in ("", convention.value))
+            dict.fromkeys(
+                Measure(c.k, c.mu) for c in COLUMNS if c.k and c.mu and c.convention in ("", convention.value)
+            )
         )
         for measure, rate in zip(measures, unjudged_rates(run, judged, measures, convention=convention), strict=True):
             rates[convention.value, measure] = float(rate)
-    return np.array([rates[c.convention or Convention.PAPER.value, Measure(c.k, c.mu or 0.0)] for c in COLUMNS])
+    nan = float("nan")
+    return np.array(
+        [rates.get((c.convention or Convention.PAPER.value, Measure(c.k, c.mu or 0.0)), nan) for c in COLUMNS]
+    )
 
 
 def unjudged_rates(

@@ -104,6 +104,12 @@ class RecallMeasure(NamedTuple):
         return f"R@{self.k}" if self.mu is None else f"R@{self.k},IoU>={self.mu}"
 
 
+def recall_name(task: Task, measure: RecallMeasure) -> str:
+    """Return the name of a mean of recall among metrics."""
+    name = f"{task.value.lower()}_r@{measure.k}"
+    return name if measure.mu is None else f"{name}_{measure.mu}"
+
+
 def recall(
     run: RunTable,
     judged: JudgedTable,

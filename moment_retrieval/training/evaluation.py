@@ -1,4 +1,4 @@
-"""How well a model retrieves: the corpus encoded once, every query answered, NDCG in both conventions.
+"""How well a model retrieves: the corpus encoded once, every query answered, NDCG in both conventions, recall.
 
 CONQUER's queries have candidates, from the source its plan names.
 
@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
 import torch
@@ -23,6 +23,7 @@ from moment_retrieval.data import Clips, Split, checkpoint_at, read_clips, reade
 from moment_retrieval.errors import at
 from moment_retrieval.jsonfiles import as_array, as_object, decode, parse_json, read_bytes
 from moment_retrieval.metrics.ndcg_iou import Convention
+from moment_retrieval.metrics.recall import Task, recall, recall_name
 from moment_retrieval.metrics.report import evaluate
 from moment_retrieval.models.conquer import EncodedClips
 from moment_retrieval.search import (
@@ -31,8 +32,9 @@ from moment_retrieval.search import (
     candidate_recall,
     encode_corpus,
     listed_candidates,
-    search,
+    ranked_videos,
     search_candidates,
+    search_tasks,
     seconds,
 )
 from moment_retrieval.settings import RELEASED, Decoding
@@ -208,8 +210,8 @@ class RetrievalTimer:
 class Retriever(Protocol):
     """Finds moments for queries, given weights."""
 
-    def __call__(self, model: Any, splits: list[Split], on_part: OnPart) -> dict[str, RunTable]:
-        """The answers to all splits, by name."""
+    def __call__(self, model: Any, splits: list[Split], on_part: OnPart) -> dict[str, Answers]:
+        """Answer all splits, by name."""
         ...
 
 
@@ -221,27 +223,31 @@ class WholeCorpus:
     decoding: Decoding
     device: torch.device
 
-    def __call__(self, model: Any, splits: list[Split], on_part: OnPart) -> dict[str, RunTable]:
+    def __call__(self, model: Any, splits: list[Split], on_part: OnPart) -> dict[str, Answers]:
         videos = self.clips.found
         corpus = encode_corpus(model, batches(self.clips, videos, self.device, on_part))
 
-        def answered(queries: Sequences, _: Tensor) -> RankedMoments:
-            return search(model, queries, corpus, self.decoding)
+        def search_some(queries: Sequences, _: Tensor, own: Tensor) -> dict[Task, RankedMoments]:
+            return search_tasks(model, queries, corpus, own, self.decoding)
 
-        return {split.name: answers(self, split, videos, answered, on_part) for split in splits}
+        return {split.name: answers(self, split, videos, search_some, on_part) for split in splits}
 
 
 @dataclass(frozen=True, eq=False)
 class AmongCandidates:
-    """CONQUER: only the candidates of each query are searched; ``candidates`` of each split [Q, n], -1 is none."""
+    """CONQUER: only the candidates of each query are searched; ``candidates`` of each split [Q, n], -1 is none.
+
+    It ranks no videos itself: those of VR are the candidates, in their order.
+    """
 
     clips: Clips
     decoding: Decoding
     device: torch.device
     candidates: dict[str, Tensor]
 
-    def __call__(self, model: Any, splits: list[Split], on_part: OnPart) -> dict[str, RunTable]:
-        numbers = torch.cat([self.candidates[split.name].flatten() for split in splits]).unique()
+    def __call__(self, model: Any, splits: list[Split], on_part: OnPart) -> dict[str, Answers]:
+        sources = [numbers.flatten() for split in splits for numbers in (self.candidates[split.name], split.own_video)]
+        numbers = torch.cat(sources).unique()
         videos = numbers[numbers >= 0]
         with torch.inference_mode():
             parts = batches(self.clips, videos, self.device, on_part)
@@ -249,33 +255,57 @@ class AmongCandidates:
         tables = {}
         for split in splits:
             candidates = self.candidates[split.name]
-            indexes = torch.searchsorted(videos, candidates.clamp(min=0)).masked_fill(candidates < 0, -1)
+            indexes = indexes_of(candidates, videos)
 
-            def answered(queries: Sequences, rows: Tensor, indexes: Tensor = indexes) -> RankedMoments:
-                return search_candidates(model, queries, encoded, indexes[rows], self.decoding)
+            def search_some(
+                queries: Sequences, rows: Tensor, own: Tensor, indexes: Tensor = indexes
+            ) -> dict[Task, RankedMoments]:
+                best = [
+                    search_candidates(model, queries, encoded, some, self.decoding)
+                    for some in (indexes[rows], own[:, None])
+                ]
+                ranks = torch.arange(indexes.shape[1]).neg().expand(len(rows), -1).double()
+                order = ranked_videos(indexes[rows].clamp(min=0), ranks.masked_fill(indexes[rows] < 0, -torch.inf))
+                return {Task.VCMR: best[0], Task.SVMR: best[1], Task.VR: order}
 
-            tables[split.name] = answers(self, split, videos, answered, on_part)
+            tables[split.name] = answers(self, split, videos, search_some, on_part)
         return tables
 
 
+def indexes_of(numbers: Tensor, videos: Tensor) -> Tensor:
+    """Return the index of each number in ``videos``, which are sorted and hold it; -1 stays."""
+    return torch.searchsorted(videos, numbers.clamp(min=0)).masked_fill(numbers < 0, -1)
+
+
+Answers: TypeAlias = Mapping[Task, RunTable]  # of the corpus, of each query's own video, and videos without times
+SearchSome: TypeAlias = Callable[[Sequences, Tensor, Tensor], dict[Task, RankedMoments]]
+
+
 def answers(
-    retriever: WholeCorpus | AmongCandidates,
-    split: Split,
-    videos: Tensor,
-    answered: Callable[[Sequences, Tensor], RankedMoments],
-    on_part: OnPart,
-) -> RunTable:
-    """Collect what ``answered`` finds for every query with features; its videos index ``videos``."""
-    parts = []
+    retriever: WholeCorpus | AmongCandidates, split: Split, videos: Tensor, search_some: SearchSome, on_part: OnPart
+) -> Answers:
+    """Answer every query with features.
+
+    Args:
+        videos: numbers of the clips' videos, sorted, that results of ``search_some`` and its last argument index.
+        search_some: of queries, their rows in the split, and the video of each, -1 for none.
+    """
+    parts: dict[Task, list[list[Any]]] = {task: [] for task in Task}
+    own = indexes_of(split.own_video, videos)
     for rows in split.answered.split(QUERIES):
         on_part()
-        moments = answered(split.queries.taken(rows).to(retriever.device), rows)
-        start, end = seconds(moments, retriever.decoding)
-        number = videos[moments.video.cpu()].masked_fill(~moments.real.cpu(), -1)
-        parts.append([column.cpu().double().numpy() for column in (number, start, end, moments.score)])
+        results = search_some(split.queries.taken(rows).to(retriever.device), rows, own[rows])
+        for task, moments in results.items():
+            start, end = seconds(moments, retriever.decoding)
+            number = videos[moments.video.cpu()].masked_fill(~moments.real.cpu(), -1)
+            parts[task].append([column.cpu().double().numpy() for column in (number, start, end, moments.score)])
+    return {task: _table(columns, split, retriever.clips) for task, columns in parts.items()}
+
+
+def _table(parts: list[list[Any]], split: Split, clips: Clips) -> RunTable:
     video, start_s, end_s, score = (_stacked([part[index] for part in parts]) for index in range(4))
     ids = [split.judged.query_ids[row] for row in split.answered.tolist()]
-    table = RunTable.from_arrays(ids, video.astype(np.int64), start_s, end_s, score, names=retriever.clips.names)
+    table = RunTable.from_arrays(ids, video.astype(np.int64), start_s, end_s, score, names=clips.names)
     texts = split.judged.texts
     return replace(table, texts=tuple(texts[row] for row in split.answered.tolist())) if texts else table
 
@@ -286,10 +316,20 @@ def _stacked(parts: list[Any]) -> Any:
     return np.concatenate([np.pad(part, ((0, 0), (0, wide - part.shape[1])), constant_values=-1) for part in parts])
 
 
-def metrics_of(table: RunTable, split: Split) -> dict[str, float]:
-    """NDCG at nine cutoffs and thresholds in both conventions: ``ndcg@20_0.5``, ``released_ndcg@20_0.5``."""
+def metrics_of(results: Answers, split: Split) -> dict[str, float]:
+    """Return NDCG at nine cutoffs and thresholds in both conventions, and recall of TVR's three tasks.
+
+    Names are ``ndcg@20_0.5``, ``released_ndcg@20_0.5``, ``vcmr_r@10_0.7``, ``svmr_r@1_0.5``, ``vr_r@100``; recall by
+    type of query, where the judged moments have types, ``vt-vcmr_r@10_0.7``.
+    """
     metrics: dict[str, float] = {}
     for convention, prefix in ((Convention.PAPER, ""), (Convention.RELEASED, "released_")):
-        report = evaluate(table, split.judged, convention=convention)
+        report = evaluate(results[Task.VCMR], split.judged, convention=convention)
         metrics |= {f"{prefix}ndcg@{k}_{mu}": value for (k, mu), value in report.mean.items()}
+    for task in Task:
+        scores = recall(results[task], split.judged, task=task)
+        metrics |= {recall_name(task, measure): value for measure, value in scores.mean.items()}
+        kinds = scores.by_kind if len(set(scores.kinds)) > 1 else {}
+        for kind, values in kinds.items():
+            metrics |= {f"{kind}-{recall_name(task, measure)}": value for measure, value in values.items()}
     return metrics

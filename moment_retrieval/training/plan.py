@@ -16,6 +16,7 @@ from moment_retrieval.settings import (
     LEARNING_RATE,
     PATIENCE,
     RELEASED,
+    RUN_MOMENTS,
     WARM_UP,
     FeatureOptions,
     Padding,
@@ -215,7 +216,7 @@ def settings_of(plan: Plan, sizes: Mapping[str, int] | None = None) -> Settings:
         released,
         config=config.changed({"padding": plan.padding}),
         objective=changed(released.objective, "objective", plan.objective),
-        decoding=changed(released.decoding, "decoding", plan.decoding),
+        decoding=changed(replace(released.decoding, moments=RUN_MOMENTS), "decoding", plan.decoding),
         reading=feature_options_of(plan),
         batch=plan.batch or released.batch,
     )

@@ -15,6 +15,7 @@ import torch
 from moment_retrieval import formats
 from moment_retrieval.data import Clips, read_clips, read_split, readers_of
 from moment_retrieval.errors import at
+from moment_retrieval.metrics.recall import Task
 from moment_retrieval.published import Published, UnfitWeights, load_published
 from moment_retrieval.records import read_corpus
 from moment_retrieval.training.evaluation import AmongCandidates, CandidateRequest, Retriever, WholeCorpus, first_stage
@@ -51,7 +52,7 @@ def retrieve(options: argparse.Namespace) -> tuple[Path, list[str]]:
             clips = read_clips(names, len(names), feature_cache, stores, readers)
             split = read_split(SPLIT, plan, clips, feature_cache, stores["query"])
         retriever, notices = _retriever(plan, CandidateRequest(0, clips, [split], feature_cache, device))
-        table = retriever(model.to(device), [split], lambda: None)[SPLIT]
+        table = retriever(model.to(device), [split], lambda: None)[SPLIT][Task.VCMR]
     formats.write_run(options.to, table)
     if n_missing := len(split.queries) - len(split.answered):
         notices.append(f"{n_missing} of the {len(split.queries)} queries have no features and score 0")

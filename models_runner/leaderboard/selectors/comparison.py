@@ -26,6 +26,7 @@ from models_runner.search.selectors import files_of, plain, previews_of
 from moment_retrieval.metrics.iou import span_iou
 from moment_retrieval.metrics.matching import NOTHING, matches
 from moment_retrieval.metrics.ndcg_iou import Convention
+from moment_retrieval.metrics.recall import DEPTH
 from moment_retrieval.records import JudgedMoment, ScoredMoment
 from moment_retrieval.tables import Floats, JudgedTable
 
@@ -192,10 +193,11 @@ def _predictions(
         return []
     least = convention.least(measure.mu or 0.5)
     pairs = np.array([[run.row_of[query_id], number]])
-    (match,) = matches(run, judged, pairs, [least], tolerance=convention.tolerance, depth=measure.k)
+    depth = measure.k or DEPTH
+    (match,) = matches(run, judged, pairs, [least], tolerance=convention.tolerance, depth=depth)
     claims: list[int] = match.claimed[0, 0].tolist()
     predictions = []
-    for rank, (row, claim) in enumerate(zip(run.rows_of(query_id)[: measure.k], claims, strict=False), start=1):
+    for rank, (row, claim) in enumerate(zip(run.rows_of(query_id)[:depth], claims, strict=False), start=1):
         moment = run.moment(row)
         iou = max((span_iou(moment, other) for other in moments if other.video == moment.video), default=0.0)
         relevance = None if claim == NOTHING else float(judged.weights[claim])

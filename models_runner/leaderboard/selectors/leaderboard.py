@@ -22,7 +22,7 @@ from models_runner.leaderboard.selectors.shown_scores import (
 )
 from models_runner.leaderboard.services.score_tests import score_tests_of, score_tests_schedule
 from models_runner.models import Run, Score, Scoring, Truth
-from moment_retrieval.metrics.leaderboard import COLUMNS, Column
+from moment_retrieval.metrics.leaderboard import COLUMNS, COLUMNS_BY_FAMILY, FAMILIES, Column, Family
 from moment_retrieval.metrics.ndcg_iou import Convention, Gain
 from moment_retrieval.metrics.report import KS
 from moment_retrieval.statistics.significance import holm
@@ -30,9 +30,30 @@ from moment_retrieval.statistics.significance import holm
 EQUAL = Decimal("1e-12")  # means that differ by less are equal but for the order of adding
 State = Scoring.State
 SPLITS = ("test", "val")
-RECALL = "recall"
-GROUPS = {**{f"k{k}": f"K = {k}" for k in KS}, RECALL: "R@K"}
+FAMILY_OF_GROUP = {
+    "recall": Family.VCMR,
+    "svmr": Family.SVMR,
+    "vr": Family.VR,
+    "highlights": Family.HIGHLIGHTS,
+    "estimates": Family.ESTIMATES,
+}
+GROUPS = {
+    **{f"k{k}": f"K = {k}" for k in KS},
+    "recall": "R@K: moments",
+    "svmr": "in the right video",
+    "vr": "videos",
+    "highlights": "QVHighlights",
+    "estimates": "Estimates",
+}
 FIRST = f"k{KS[0]}"
+
+
+def group_of(metric: str) -> str:
+    """Return the group that shows a measure; empty for an unknown one."""
+    family = FAMILIES.get(metric)
+    if family is Family.NDCG:
+        return f"k{metric.partition('@')[2].partition(',')[0]}"
+    return next((group for group, each in FAMILY_OF_GROUP.items() if each is family), "")
 
 
 @dataclass(frozen=True)
@@ -49,14 +70,15 @@ class LeaderboardFilters:
     is_blind: bool = False  # the viewer must not learn the labels, and sees the measures of ``BLIND_COLUMNS`` alone
 
     @property
-    def is_recall(self) -> bool:
-        return self.group == RECALL
+    def is_ndcg(self) -> bool:
+        """Whether the measures shown depend on a convention and a gain."""
+        return self.group not in FAMILY_OF_GROUP
 
     @property
     def columns(self) -> list[Column]:
-        """The measures shown."""
-        if self.is_recall:
-            return [column for column in self.all_columns if not column.convention]
+        """Return the measures shown."""
+        if not self.is_ndcg:
+            return list(COLUMNS_BY_FAMILY[FAMILY_OF_GROUP[self.group]])
         return [column for column in self.all_columns if column.convention and self.group == f"k{column.k}"]
 
     @property
@@ -114,7 +136,7 @@ def filters_for(membership: Membership, query: Mapping[str, str]) -> Leaderboard
         filters = replace(filters, split=_split_with_scores(membership, filters.release) or filters.split)
     if filters is None or not ScoreView(membership, filters.split).is_blind:
         return filters
-    group = FIRST if filters.is_recall else filters.group
+    group = filters.group if filters.is_ndcg else FIRST
     return replace(filters, group=group, convention=BLIND_CONVENTION, gain=BLIND_GAIN, base="", is_blind=True)
 
 

@@ -168,6 +168,7 @@ def scoring_write(scoring: Scoring, result: Scored) -> None:
     Score.objects.bulk_create(
         Score(scoring=row, **column._asdict(), value=value, low=low, high=high, unjudged=None if np.isnan(u) else u)
         for column, value, (low, high), u in measures
+        if not np.isnan(value)  # no query has a part in it
     )
     values = zlib.compress(result.values.values.astype(np.float64).tobytes(), 1)
     PerQuery.objects.create(scoring=row, values=values)

@@ -1,6 +1,7 @@
 """Training progress by its events, and the curves drawn of it."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -10,9 +11,10 @@ import pytest
 from core.charts.canvas import WIDE_LETTER
 from models_runner.experiments.charts import losses_chart, scores_chart
 from models_runner.experiments.progress import MEASURE, POINTS, EventsFile, Progress
-from models_runner.experiments.selectors import AT_WORK, TRAININGS, training_figures
+from models_runner.experiments.selectors import AT_WORK, TRAININGS, recall_rows, training_figures
 from models_runner.experiments.settings import options_of, settings_by_name
 from models_runner.models import Training
+from moment_retrieval.metrics.recall import KS, RecallMeasure, Task, recall_name
 
 
 def after(*events: dict[str, Any]) -> Progress:
@@ -132,3 +134,28 @@ def test_trainings_report_to_prometheus_what_they_hold() -> None:
     families = {family.name: family.samples for family in training_figures(rows.__getitem__)}
     (memory,) = families["momentjudge_training_memory_bytes"]
     assert (memory.labels["device"], memory.value) == ("gpu-1 cuda:0", 2**31)
+
+
+def test_metrics_are_those_of_the_end_and_an_attempt_begins_without() -> None:
+    progress = Progress()
+    progress.take({"kind": "done", "step": 9, "metrics": {"val": {"vcmr_r@1_0.5": 0.25, "x": "no", "y": math.nan}}})
+    assert progress.row()["metrics"] == {"val": {"vcmr_r@1_0.5": 0.25}}
+    progress.take({"kind": "stopped", "step": 9, "metrics": {"val": {"vcmr_r@1_0.5": 0.5}}})
+    assert progress.metrics == {}
+    progress.take({"kind": "done", "step": 9, "metrics": ["no mapping"]})
+    assert progress.metrics == {}
+
+
+def test_recall_is_shown_by_split_task_and_type_in_per_cent() -> None:
+    names = [recall_name(task, RecallMeasure(k, mu)) for task in Task for mu in (0.5, 0.7) for k in KS]
+    names += [recall_name(Task.VR, RecallMeasure(k, None)) for k in KS]
+    metrics = {"val": dict.fromkeys(names, 0.125) | {"vt-vcmr_r@1_0.5": 0.5, "ndcg@20_0.5": 1.0}}
+    rows = recall_rows(Training(metrics=metrics))
+    assert [(row.split, row.task, row.kind) for row in rows] == [
+        ("val", "VCMR", ""),
+        ("val", "VCMR", "vt"),
+        ("val", "SVMR", ""),
+        ("val", "VR", ""),
+    ]
+    assert rows[0].cells == [12.5] * 8 and rows[3].cells == [12.5] * 4
+    assert rows[1].cells == [50.0, *[None] * 7]

@@ -4,18 +4,22 @@ import io
 import json
 import re
 from typing import Any
+from urllib.parse import urlencode
 from zipfile import ZipFile
 
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils.html import escape
 
 from annotation.models import Moment, Video
 from core.files import ReceivedOnDisk
 from judging.models import Release
+from models_runner.leaderboard.selectors.leaderboard import FAMILY_OF_GROUP, GROUPS, filters_of_query, group_of
 from models_runner.leaderboard.services.participants import leaderboard_change, leaderboard_of
 from models_runner.leaderboard.services.releases import release_receive
 from models_runner.models import Leaderboard, Run, Score
+from moment_retrieval.metrics.leaderboard import COLUMNS_BY_FAMILY
 from tests.conftest import Messages
 from tests.factories import ProjectFactory, lead, triggers_asleep
 from tests.models_runner.acts import GOOD, member_of, run_json, uploaded
@@ -61,6 +65,23 @@ class TestLeaderboard:
         client.force_login(lead(project))
         assert "Nothing to score on yet" in page(client, reverse("models_runner:runs", args=[project.uuid]))
 
+    @pytest.mark.parametrize("group", [group for group in GROUPS if group in FAMILY_OF_GROUP])
+    def test_every_family_of_measures_has_its_table(self, board: Board, reader: Client, group: str) -> None:
+        columns = COLUMNS_BY_FAMILY[FAMILY_OF_GROUP[group]]
+        parameters = {"split": "val", "show": group, "sort": columns[-1].metric}
+        text = page(reader, f"{board.url('runs')}?{urlencode(parameters)}")
+        headings = re.findall(r'title="Sort by ([^"]+)">([^<]+)<', text)
+        assert headings == [(escape(column.metric), column.short_name) for column in columns]
+        assert systems(text)[0] in {"similarity", "ours"} and "Convention <select" not in text
+        score = Score.objects.get(scoring__run=board.run, metric=columns[0].metric, convention="")
+        assert f"<b>{score.value:.4f}</b>" in text
+        query = filters_of_query(board.hand_made.project, {"show": group, "sort": columns[-1].metric})
+        assert query is not None and query.sorted_by == columns[-1] and group_of(columns[-1].metric) == group
+        pair = {"one": board.run.uuid, "other": board.other.uuid}
+        assert "Wins · ties · losses" in page(reader, f"{board.url('compare')}?{urlencode(parameters | pair)}")
+        case = page(reader, f"{board.url('case')}?{urlencode({**parameters, 'query': '10', 'run': board.run.uuid})}")
+        assert escape(columns[-1].metric) in case
+
     def test_runs_of_others_are_not_opened_and_earlier_scores_are_stale(self, board: Board, reader: Client) -> None:
         text = page(reader, board.url("runs") + "?split=val")
         assert reverse("models_runner:run", args=[board.run.uuid]) in text
@@ -101,7 +122,7 @@ class TestLeaderboard:
     def test_exports(self, board: Board, chief: Client) -> None:
         query = "?split=val&sort=NDCG@10,IoU>=0.5"
         rows = json.loads(page(chief, board.url("export", "json") + query))["scores"]
-        assert len(rows) == 3 * (9 + 12)
+        assert len(rows) == 3 * (9 + 45)  # NDCG of one convention and gain, and all others
         assert {row["tested_against"] for row in rows if row["metric"] == "NDCG@10,IoU>=0.5"} >= {None}
         lines = page(chief, board.url("export", "csv") + query).splitlines()
         assert lines[0].startswith('"system","team","source","release","split","metric"')

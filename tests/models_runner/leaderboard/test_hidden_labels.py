@@ -20,6 +20,7 @@ from models_runner.leaderboard.services.runs import UploadLimit, run_withdraw
 from models_runner.leaderboard.services.scorings import scoring_work, truth_table
 from models_runner.models import Leaderboard, PerQuery, Run, Score, ScoreTest, Scoring, Truth
 from moment_retrieval import serialization
+from moment_retrieval.metrics.leaderboard import COLUMNS
 from moment_retrieval.tables import RunTable
 from tests.conftest import hash_with
 from tests.factories import ProjectFactory, VideoFactory
@@ -108,7 +109,7 @@ def test_scores_over_few_answers_are_shown_to_leads_alone(site: Site) -> None:
     assert site.systems() == {"ours", "similarity"}
     site.hide()
     assert (site.systems(), site.systems(site.lead)) == ({"similarity"}, {"ours", "similarity"})
-    assert [site.n_scores(run, person) for person in (site.member, site.lead)] == [[0], [48]]
+    assert [site.n_scores(run, person) for person in (site.member, site.lead)] == [[0], [len(COLUMNS)]]
     page = site.page("run", run.uuid)
     assert "its scores are not shown" in page and "NDCG@10" not in page
 
@@ -145,7 +146,7 @@ def test_participants_see_one_convention_and_gain_whatever_they_ask_for(site: Si
     assert (table.base, table.is_testing, table.step) == (None, False, "0.5")
     page = site.page("runs", convention="released", show="recall")
     assert [word for word in ("R@K", "Convention <select", "test against", "Holm") if word in page] == []
-    assert {len(row.scores) for row in site.board(site.lead, **filters).rows} == {21}
+    assert {len(row.scores) for row in site.board(site.lead, **filters).rows} == {9 + 45}
     program = Client(headers=bearer(site.member.user))
     body = program.get(url("leaderboard", site.project), {"split": "val", "gain": "linear"}).json()
     assert (body["step"], body["refusal"], body["is_testing"]) == (0.5, "", False)

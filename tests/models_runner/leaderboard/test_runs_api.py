@@ -9,6 +9,7 @@ from rest_framework.parsers import MultiPartParser
 
 from accounts.models import Membership
 from models_runner.models import Run
+from moment_retrieval.metrics.leaderboard import COLUMNS
 from tests.conftest import Messages
 from tests.factories import ProjectFactory
 from tests.judging.api.acts import bearer, refusal, url
@@ -34,7 +35,7 @@ def test_a_run_is_uploaded_and_requested(site: Site, messages: Messages) -> None
     assert about.items() <= payload.items()
     (scoring,) = payload["scorings"]
     assert (scoring["state"], scoring["n_answered"], scoring["missing"]) == ("scored", 1, ["11"])
-    assert len(scoring["scores"]) == 48
+    assert len(scoring["scores"]) == len(COLUMNS)
 
 
 FORM = "multipart/form-data; boundary=b"

@@ -32,6 +32,7 @@ from models_runner.leaderboard.services.scorings import SCORINGS, scoring_work, 
 from models_runner.models import Run, Score, Scoring
 from moment_retrieval import formats
 from moment_retrieval.formats import FileFormat
+from moment_retrieval.metrics.leaderboard import COLUMNS
 from tests.conftest import Messages
 from tests.factories import ProjectFactory
 from tests.judging.api.acts import bearer, url
@@ -60,7 +61,7 @@ def test_an_upload_is_scored_with_intervals(site: Site, messages: Messages) -> N
     score = Score.objects.get(scoring__run=run, metric="NDCG@10,IoU>=0.5", convention="paper", gain="linear")
     assert 0 < score.low <= score.value <= score.high
     assert score.unjudged == pytest.approx(1 / 3)  # nobody agreed on the third
-    assert values_of(run.scorings.get()).shape == (2, 48)
+    assert values_of(run.scorings.get()).shape == (2, len(COLUMNS))
     event = site.project.audit_events.get(action="run.upload")
     assert (event.actor, event.subject) == (site.member.user, run.uuid)
     assert event.data == {"system": "ours", "split": "val", "version": 1, "sha256": run.sha256}

@@ -64,7 +64,7 @@ def searcher(folder: Path, baseline: str) -> CorpusSearcher | CandidateSearcher:
 def test_an_answer_is_what_the_training_predicted(baseline: str, folder: Path) -> None:
     """As predictions.val.json holds it, moment for moment."""
     predicted = json.loads((folder / baseline / "predictions.val.json").read_text())[3]
-    answer = searcher(folder, baseline).answer(str(predicted["query_id"]), 40, every=True)
+    answer = searcher(folder, baseline).answer(str(predicted["query_id"]), 100, every=True)
     moments = [[hit.video, hit.start_s, hit.end_s] for hit in answer.hits]
     assert moments == [row[:3] for row in predicted["predictions"]]
     scores = [row[3] for row in predicted["predictions"]]
