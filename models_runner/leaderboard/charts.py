@@ -28,7 +28,7 @@ def intervals_chart(
         return x_left + axis.share(value) * (WIDTH - x_left - 24)
 
     foot = HEAD + ROW * len(rows)
-    canvas.words(x_left, 14, f"{metric}, {about}", "name", "start")
+    canvas.words(0, 14, f"{metric}, {about}", "name", "start")
     for tick in axis.ticks:
         canvas.mark("line", "grid", x1=x(tick), y1=HEAD - 6, x2=x(tick), y2=foot)
         canvas.words(x(tick), foot + 18, axis.label(tick))

@@ -73,14 +73,15 @@ from moment_retrieval.formats import FileFormat
 from moment_retrieval.metrics.ndcg_iou import Convention, Gain
 from moment_retrieval.statistics.economy import LEAST_RUNS
 
-MEASURES = (  # for those who upload
-    ("NDCG@K,IoU≥μ", "K of 10, 20 and 40, μ of 0.3, 0.5 and 0.7, both conventions and gains."),
-    ("R@K: moments (VCMR)", "Whether a relevant moment is among the first 1, 5, 10 or 100."),
-    ("In the right video (SVMR)", "The same, with predictions of other videos left out."),
-    ("Videos (VR)", "Whether the video of a relevant moment is among the first; a repeated video counts again."),
-    ("QVHighlights", "mAP and R1 over the ten predictions of the highest score."),
-    ("Estimates", "Condensed NDCG and bpref, which leave out predictions that nobody judged."),
-)
+NDCG_WORDS = "NDCG@K,IoU≥μ: K of 10, 20 and 40, μ of 0.3, 0.5 and 0.7, both conventions and gains."
+MEASURES = {  # by group, for people
+    "recall": "Recall of moments in the corpus: the share of queries with a relevant moment among the first K.",
+    "svmr": "Recall of moments in the right video: as VCMR, predictions of other videos left out.",
+    "vr": "Recall of videos: the share of queries with the video of a relevant moment among the first K predictions.",
+    "highlights": "As QVHighlights scores moments: average precision of the ten predictions of the highest score, and "
+    "whether the first reaches the overlap.",
+    "estimates": "Where judgments are incomplete: condensed NDCG and bpref leave out predictions that nobody judged.",
+}
 MOST_DRAWN = 30
 MOST_CONCERNS = 100
 TEXTS = {"csv": ("text/csv", leaderboard_files.as_csv), "tex": ("application/x-tex", leaderboard_files.as_latex)}
@@ -113,6 +114,7 @@ def _board(request: MemberRequest, project: Project, filters: LeaderboardFilters
             for name, label in GROUPS.items()
             if not (filters.is_blind and name in FAMILY_OF_GROUP)
         ],
+        "about_measures": MEASURES.get(filters.group, ""),
         "releases": releases,
         "is_similarity_run_missing": sees_all(request.membership) and not _has_similarity_run(releases[0]),
         "splits": splits,
@@ -214,7 +216,7 @@ def _form_page(
         "refusal": refusal,
         "most_mb": settings.RUN_MAX_MB,
         "forms": [option.value for option in FileFormat],
-        "measures": MEASURES,
+        "measures": [("NDCG", NDCG_WORDS), *((GROUPS[group], words) for group, words in MEASURES.items())],
         "ready": ready_releases(project).exists(),
         "settings": settings_of_project,
         "limited": membership.is_participant,

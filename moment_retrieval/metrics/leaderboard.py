@@ -125,7 +125,7 @@ def placed(scores: Scores, judged: JudgedTable) -> Floats:
 
 
 def unjudged(run: RunTable, judged: JudgedTable) -> Floats:
-    """[C] the rate beside each column that has a cutoff and a threshold; recall counts as in the paper's convention."""
+    """[C] the rate beside each column that looks at the first K; what has no convention counts as in the paper's."""
     rates: dict[tuple[str, Measure], float] = {}
     for convention in Convention:
         measures = list(
@@ -135,9 +135,14 @@ def unjudged(run: RunTable, judged: JudgedTable) -> Floats:
         )
         for measure, rate in zip(measures, unjudged_rates(run, judged, measures, convention=convention), strict=True):
             rates[convention.value, measure] = float(rate)
-    nan = float("nan")
+    nan, families = float("nan"), (Family.NDCG, Family.VCMR, Family.ESTIMATES)  # that look at the first K of the run
     return np.array(
-        [rates.get((c.convention or Convention.PAPER.value, Measure(c.k, c.mu or 0.0)), nan) for c in COLUMNS]
+        [
+            rates.get((c.convention or Convention.PAPER.value, Measure(c.k, c.mu or 0.0)), nan)
+            if c.family in families
+            else nan
+            for c in COLUMNS
+        ]
     )
 
 

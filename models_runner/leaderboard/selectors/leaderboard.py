@@ -39,9 +39,9 @@ FAMILY_OF_GROUP = {
 }
 GROUPS = {
     **{f"k{k}": f"K = {k}" for k in KS},
-    "recall": "R@K: moments",
-    "svmr": "in the right video",
-    "vr": "videos",
+    "recall": "VCMR",
+    "svmr": "SVMR",
+    "vr": "VR",
     "highlights": "QVHighlights",
     "estimates": "Estimates",
 }

@@ -145,7 +145,7 @@ def test_participants_see_one_convention_and_gain_whatever_they_ask_for(site: Si
     assert {len(row.scores) for row in table.rows} == {9}
     assert (table.base, table.is_testing, table.step) == (None, False, "0.5")
     page = site.page("runs", convention="released", show="recall")
-    assert [word for word in ("R@K", "Convention <select", "test against", "Holm") if word in page] == []
+    assert [word for word in ("VCMR", "Convention <select", "test against", "Holm") if word in page] == []
     assert {len(row.scores) for row in site.board(site.lead, **filters).rows} == {9 + 45}
     program = Client(headers=bearer(site.member.user))
     body = program.get(url("leaderboard", site.project), {"split": "val", "gain": "linear"}).json()
