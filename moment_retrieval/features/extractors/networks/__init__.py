@@ -1,0 +1,1 @@
+"""Networks that transformers does not have, one a file; their parameters are called as in the checkpoints that are published."""
