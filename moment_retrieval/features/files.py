@@ -87,7 +87,9 @@ class FeatureWriter:
         BrokenFeatures: the file, or a journal beside it, has another width or was made otherwise.
     """
 
-    def __init__(self, path: str | Path, *, width: int, attributes: Mapping[str, str | int | float] | None = None) -> None:
+    def __init__(
+        self, path: str | Path, *, width: int, attributes: Mapping[str, str | int | float] | None = None
+    ) -> None:
         self.path = Path(path)
         self.width = width
         self.attributes = known_attributes({**attributes, "width": width} if attributes else {})

@@ -45,7 +45,9 @@ class Hdf5Store(FeatureStore):
     def attributes(self) -> Attributes:
         with at(self.path.name), reading("its attributes cannot be read"):
             values = self._file.attrs
-            small = [name for name in LABELS if name in values and _attribute_bytes(values, name) <= MOST_ATTRIBUTE_BYTES]
+            small = [
+                name for name in LABELS if name in values and _attribute_bytes(values, name) <= MOST_ATTRIBUTE_BYTES
+            ]
             return known_attributes({name: values[name] for name in small})
 
     @cached_property

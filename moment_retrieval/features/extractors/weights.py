@@ -22,6 +22,7 @@ class Fitted(Protocol):
 
     spare: tuple[str, ...]  # beginnings of parameters that are left out
     renamed: tuple[tuple[str, str], ...]  # patterns and replacements that bring other checkpoints' names to its own
+    flat: tuple[str, ...]  # weights of fully connected layers, which other checkpoints keep as convolutions
 
     @classmethod
     def like(cls, state: Mapping[str, Any]) -> Any: ...
@@ -89,9 +90,9 @@ def fitted(network_class: type[Network], state: Mapping[str, Tensor], model: str
         reason = f"it has no parameter {error}" if isinstance(error, KeyError) else first_line(error)
         raise MissingModel(f"{what}: {reason}") from error
     expected_shapes = {name: tuple(value.shape) for name, value in network.state_dict().items()}
-    for name, shape in expected_shapes.items():
-        if name in values and values[name].shape != shape and values[name].numel() == network.state_dict()[name].numel():
-            values[name] = values[name].reshape(shape)  # a fully connected layer kept as a convolution
+    for name in rules.flat:
+        if name in values and values[name].dim() == 4:
+            values[name] = values[name].flatten(1)  # a fully connected layer kept as a convolution
     problems = [f"{name} is missing" for name in expected_shapes if name not in values and UNTRAINED not in name]
     problems += [f"{name} is none of its parameters" for name in values if name not in expected_shapes]
     problems += [

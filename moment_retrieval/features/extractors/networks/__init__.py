@@ -1,1 +1,1 @@
-"""Networks that transformers does not have, one a file; their parameters are called as in the checkpoints that are published."""
+"""Networks that transformers does not have, one a file, with parameters called as in the published checkpoints."""

@@ -28,6 +28,7 @@ class C3D(nn.Module):
     """
 
     spare = ("fc7.", "fc8.", "classifier.3.", "classifier.6.")  # parameters of checkpoints that are not needed
+    flat: tuple[str, ...] = ()
     renamed = (
         *((rf"^features\.{number}\.", f"{name}.") for name, number in zip(LAYERS, OTHER_NAMES, strict=True)),
         (r"^classifier\.0\.", "fc6."),

@@ -84,6 +84,7 @@ class I3D(nn.Module):
     """
 
     spare = ("logits.",)  # parameters of checkpoints that name classes
+    flat: tuple[str, ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()
 
     def __init__(self, *, stem: int = STEM) -> None:

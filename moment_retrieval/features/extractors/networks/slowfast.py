@@ -99,6 +99,7 @@ class SlowFast(nn.Module):
     """
 
     spare = ("head.",)  # parameters of checkpoints that name classes
+    flat: tuple[str, ...] = ()
     renamed = (  # of PyTorchVideo
         (r"blocks\.0\.multipathway_blocks\.(\d)\.conv\.", r"s1.pathway\1_stem.conv."),
         (r"blocks\.0\.multipathway_blocks\.(\d)\.norm\.", r"s1.pathway\1_stem.bn."),

@@ -27,6 +27,7 @@ class VGG(nn.Module):
     """
 
     spare = ("classifier.6.", "head.")  # parameters of checkpoints that name classes
+    flat = ("classifier.0.weight", "classifier.3.weight")
     renamed = ((r"^pre_logits\.fc1\.", "classifier.0."), (r"^pre_logits\.fc2\.", "classifier.3."))
 
     def __init__(self, *, stem: int = STEM) -> None:
