@@ -147,7 +147,9 @@ def weights_file(folder: Path) -> Path:
     """Return the one file of weights in a folder. Raises MissingModel where there is none, or more than one."""
     files = sorted(file for file in folder.iterdir() if file.suffix in WEIGHT_ENDINGS and file.is_file())
     if len(files) != 1:
-        names = f"{len(files)} files of weights ({', '.join(file.name for file in files[:5])})" if files else "no weights"
+        names = (
+            f"{len(files)} files of weights ({', '.join(file.name for file in files[:5])})" if files else "no weights"
+        )
         raise MissingModel(
             f"the folder {str(folder)!r} holds {names}, where one file is expected ({' or '.join(WEIGHT_ENDINGS)})"
         )

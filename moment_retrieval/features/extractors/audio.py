@@ -124,6 +124,7 @@ class AudioModel:
         for start in range(0, len(parts), CLIPS_TOGETHER):
             together = list(parts[start : start + CLIPS_TOGETHER])
             values = self._extractor(together, sampling_rate=self.rate, return_tensors="pt").to(self.device)
+            values["is_longer"] = torch.zeros(len(together), 1, dtype=torch.bool, device=self.device)  # else by chance
             with torch.inference_mode():
                 features = self._model.get_audio_features(**values)
             features = features if hasattr(features, "dim") else features.pooler_output
