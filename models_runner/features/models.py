@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models import F, Q
 
 from accounts.models import Project
-
+from moment_retrieval.features.attributes import LABELS
 
 # Extractors of videos that are given a model.
 VIDEO_MODELS = ("image-model", "resnet", "i3d", "slowfast", "c3d", "vgg", "video-model", "audio-model")
@@ -63,7 +63,9 @@ class FeatureSet(models.Model):
     n_items = models.PositiveIntegerField(default=0, help_text="Videos or queries that have features.")
     checksum = models.CharField(max_length=100, blank=True)
     attributes = models.JSONField(
-        default=dict, db_default={}, help_text="How they were made, as the file says: frames a second, pooling and so on."
+        default=dict,
+        db_default={},
+        help_text="How they were made: frames a second, pooling and so on.",
     )
     state = models.CharField(max_length=9, choices=State, default=State.RUNNING)
     step = models.CharField(max_length=11, choices=Step, default=Step.EXTRACTING)
@@ -126,6 +128,11 @@ class FeatureSet(models.Model):
     def may_name_model(self) -> bool:
         """Whether it can be said which text model made it: an official file of queries."""
         return not self.is_ours and self.kind == self.Kind.QUERY
+
+    @property
+    def attribute_labels(self) -> list[tuple[str, str | int | float]]:
+        """Return how the features were made, as label and value."""
+        return [(label, self.attributes[name]) for name, label in LABELS.items() if self.attributes.get(name)]
 
     @property
     def is_at_work(self) -> bool:

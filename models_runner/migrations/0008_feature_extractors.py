@@ -21,7 +21,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='featureset',
             name='attributes',
-            field=models.JSONField(db_default={}, default=dict, help_text='How they were made, as the file says: frames a second, pooling and so on.'),
+            field=models.JSONField(db_default={}, default=dict, help_text='How they were made: frames a second, pooling and so on.'),
         ),
         migrations.AlterField(
             model_name='featureset',

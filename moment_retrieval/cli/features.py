@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     making.add_argument(
         "--model",
         default="",
-        help="a name on the hub, or a folder; of i3d, slowfast, c3d and vgg also a file of weights",
+        help="a hub name or a folder; of i3d, slowfast, c3d and vgg also a file of weights",
     )
     making.add_argument(
         "--layer",
@@ -83,9 +83,7 @@ def _add_join(commands: Any) -> None:
 def _add_tune(commands: Any) -> None:
     command = commands.add_parser("tune", help="tune a text model by guessing masked words; what was cut short goes on")
     command.add_argument("--model", required=True, help="of transformers: a name on the hub, or a folder")
-    command.add_argument(
-        "--to", metavar="FOLDER", type=Path, required=True, help="the folder to make; --model takes it"
-    )
+    command.add_argument("--to", metavar="FOLDER", type=Path, required=True, help="folder to make; --model takes it")
     command.add_argument(
         "--queries", metavar="FILE", type=Path, nargs="+", default=[], help="of query and query_id, or of TVR's desc"
     )
@@ -122,15 +120,16 @@ def check_output(options: argparse.Namespace) -> tuple[str, list[str]]:
     if options.json:
         return json.dumps([finding.as_dict() for finding in findings]), fatal
     warnings = [str(finding) for finding in findings if not finding.is_fatal]
-    return "\n".join([*described(paths), *(warnings or ([] if fatal else ["Everything is in order."]))]), fatal
+    report_attributes(paths)
+    return "\n".join(warnings or ([] if fatal else ["Everything is in order."])), fatal
 
 
-def described(paths: Mapping[str, str]) -> Iterator[str]:
-    """Yield a line for each file that can be read and says how it was made."""
+def report_attributes(paths: Mapping[str, str]) -> None:
+    """Print to the stream of progress how each file was made that can be read and says so."""
     for kind, path in paths.items():
         with suppress(BrokenFeatures), open_features(path) as store:
             if attributes := store.attributes:
-                yield f"{kind}: {description(attributes)}"
+                print(f"{kind}: {description(attributes)}", file=sys.stderr)
 
 
 def join_output(options: argparse.Namespace) -> tuple[str, list[str]]:

@@ -20,7 +20,7 @@ OnProgress = Callable[[int, int], None]
 
 
 class Normalisation(StrEnum):
-    """What is done to the rows of each file before they are joined."""
+    """Scaling of each file's rows before they are joined."""
 
     L2 = "l2"  # divided by their length; rows of zeros stay
     NONE = "none"
@@ -28,7 +28,7 @@ class Normalisation(StrEnum):
 
 @dataclass
 class Joining:
-    """What became of the names of the first file."""
+    """Outcome, by the names of the first file."""
 
     width: int
     n_joined: int = 0  # those of an earlier call among them

@@ -37,17 +37,18 @@ class Preparation:
 
     def of(self, frames: Frames) -> NDArray[np.float32]:
         """Frames [f, h, w, 3] -> numbers [3, f, crop, crop]."""
-        top, left = ((length - self.crop) // 2 for length in frames.shape[1:3])
-        middle = frames[:, top : top + self.crop, left : left + self.crop]
+        y, x = ((length - self.crop) // 2 for length in frames.shape[1:3])
+        middle = frames[:, y : y + self.crop, x : x + self.crop]
         if self.is_bgr:
             middle = middle[..., ::-1]
-        values = (middle.astype(np.float32) - np.float32(self.mean)) / np.float32(self.deviation)
+        mean, deviation = np.array(self.mean, np.float32), np.array(self.deviation, np.float32)
+        values = (middle.astype(np.float32) - mean) / deviation
         return np.ascontiguousarray(values.transpose(3, 0, 1, 2))
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a network of clips sees, and what is kept of it."""
+    """Frames that a network of clips sees, and the layer that is kept."""
 
     extractor: str
     network: Any  # class of ``networks``

@@ -18,7 +18,7 @@ SHOWN = 3  # parameters that an error names
 
 
 class Fitted(Protocol):
-    """What a network says of the checkpoints it reads."""
+    """A network that says which checkpoints it reads."""
 
     spare: tuple[str, ...]  # beginnings of parameters that are left out
     renamed: tuple[tuple[str, str], ...]  # patterns and replacements that bring other checkpoints' names to its own

@@ -19,7 +19,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "a.h5"
 
 
-def test_attributes_are_stored_in_the_file_with_the_width(path: Path) -> None:
+def test_attributes_lie_in_the_file_with_the_width(path: Path) -> None:
     with FeatureWriter(path, width=3, attributes=MADE_SO) as writer:
         writer.add("one", ROWS)
     with h5py.File(path) as file:

@@ -79,9 +79,11 @@ def test_the_check_says_how_a_file_was_made(tmp_path: Path, capsys: pytest.Captu
     assert main([*command, "--folder", str(tmp_path / "videos")]) == 0
     capsys.readouterr()
     assert main(["features", "check", "--video", target]) == 0
-    assert capsys.readouterr().out == (
+    output = capsys.readouterr()
+    assert output.out == "Everything is in order.\n"
+    assert output.err == (
         "video: extractor: builtin-pixels; model: pixels 1; seconds of a clip: 1.5; frames a second: 4;"
-        " pooling: sums over the frames of a clip; normalisation: none; numbers in a row: 512\nEverything is in order.\n"
+        " pooling: sums over the frames of a clip; normalisation: none; numbers in a row: 512\n"
     )
 
 

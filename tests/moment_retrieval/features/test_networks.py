@@ -78,8 +78,8 @@ def test_a_clip_is_one_pass_over_its_frames(
     pictures = frames_at(times, frames, np.array(recipe.instants_s)).astype(np.float32)
     side, crop = recipe.preparation.shorter_side, recipe.preparation.crop
     assert min(pictures.shape[1:3]) == side
-    top, left = (pictures.shape[1] - crop) // 2, (pictures.shape[2] - crop) // 2
-    pictures = pictures[:, top : top + crop, left : left + crop]
+    y, x = (pictures.shape[1] - crop) // 2, (pictures.shape[2] - crop) // 2
+    pictures = pictures[:, y : y + crop, x : x + crop]
     values = {
         "i3d": lambda: pictures / 127.5 - 1,
         "slowfast": lambda: (pictures / 255 - 0.45) / 0.225,
@@ -113,8 +113,8 @@ def test_frames_of_a_slow_video_repeat_and_so_does_the_last(short_film: Path) ->
     clip_times = [times for times, _ in timed_clips(short_film, rate=25.0)]
     assert [len(times) for times in clip_times] == [12, 12, 8]  # 8 frames a second
     numbers = np.arange(12, dtype=np.uint8)[:, None, None, None]
-    chosen = frames_at(clip_times[0], numbers, np.array(I3D_RECIPE.instants_s)).ravel().tolist()
-    assert chosen[:8] == [0, 0, 0, 0, 1, 1, 1, 2] and chosen[-1] == 11 and len(chosen) == 38
+    sampled = frames_at(clip_times[0], numbers, np.array(I3D_RECIPE.instants_s)).ravel().tolist()
+    assert sampled[:8] == [0, 0, 0, 0, 1, 1, 1, 2] and sampled[-1] == 11 and len(sampled) == 38
     assert frames_at(clip_times[2], numbers[:8], np.array([1.0, 1.4])).ravel().tolist() == [7, 7]
 
 
@@ -192,11 +192,11 @@ def test_a_checkpoint_that_does_not_fit_is_refused_by_the_names_of_its_parameter
     state = tiny_network(I3D).state_dict()
     with pytest.raises(MissingModel, match="'x' is no SlowFast: it has no parameter 's1.pathway0_stem.conv.weight'"):
         fitted(SlowFast, state, "x")
-    lost, other = "Mixed_3b.b0.bn.bias", "Mixed_3b.b9.weight"
-    with pytest.raises(MissingModel, match=f"{lost} is missing; {other} is none of its parameters"):
-        fitted(I3D, {**{name: value for name, value in state.items() if name != lost}, other: torch.zeros(1)}, "x")
+    missing, other = "Mixed_3b.b0.bn.bias", "Mixed_3b.b9.weight"
+    with pytest.raises(MissingModel, match=f"{missing} is missing; {other} is none of its parameters"):
+        fitted(I3D, {**{name: value for name, value in state.items() if name != missing}, other: torch.zeros(1)}, "x")
     with pytest.raises(MissingModel, match=r"Mixed_3b.b0.bn.bias has the shape \[5\], where \[8\] is expected"):
-        fitted(I3D, {**state, lost: torch.zeros(5)}, "x")
+        fitted(I3D, {**state, missing: torch.zeros(5)}, "x")
     with pytest.raises(MissingModel, match="7 channels, which is no multiple of 8"):
         fitted(I3D, {**state, "Conv3d_1a_7x7.conv3d.weight": torch.zeros(7, 3, 7, 7, 7)}, "x")
     with pytest.raises(MissingModel, match="and 57 more"):

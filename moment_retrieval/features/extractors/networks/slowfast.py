@@ -73,7 +73,7 @@ class Block(nn.Module):
 
 
 class Fusion(nn.Module):
-    """What the fast path gives to the slow one."""
+    """Adds channels of the fast path to the slow one."""
 
     def __init__(self, channels: int, kernel: int) -> None:
         super().__init__()
