@@ -34,7 +34,7 @@ class FeatureSetOutput(serializers.ModelSerializer[FeatureSet]):
     """``done`` and ``total`` count what ``step`` is at; ``fit`` says whether training can be done with it."""
 
     findings = FindingOutput(many=True)
-    attributes = serializers.DictField(help_text="How the features were made, as the file says.")
+    attributes = serializers.DictField(required=False, help_text="How the features were made, as the file says.")
     fit = serializers.BooleanField(source="is_fit")
 
     class Meta:
