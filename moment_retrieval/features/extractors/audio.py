@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from moment_retrieval.errors import MissingModel
+from moment_retrieval.errors import MissingModel, UnreadableFile
 from moment_retrieval.features.attributes import Attributes
 from moment_retrieval.features.extractors.base import DEFAULT, Film, Setup
 from moment_retrieval.features.extractors.videos import opened, video_stream
@@ -54,10 +54,13 @@ def heard(path: Path, *, rate: int) -> tuple[Samples, int]:
 
 def _extent(container: Any) -> tuple[float, int]:
     """Return when the picture begins, in seconds, and how many clips it has; nothing is decoded."""
-    stream = video_stream(container)
-    times = [float(packet.pts * packet.time_base) for packet in container.demux(stream) if packet.pts is not None]
-    begin_s = min(times, default=0.0)
-    return begin_s, math.floor((max(times, default=0.0) - begin_s + 1e-6) / CLIP_S) + 1
+    packets = container.demux(video_stream(container))
+    stamps = [(packet.dts if packet.pts is None else packet.pts, packet.time_base) for packet in packets]  # AVI: dts
+    times = [float(stamp * base) for stamp, base in stamps if stamp is not None]
+    if not times:
+        raise UnreadableFile("the pictures of the video have no times")
+    begin_s = min(times)
+    return begin_s, math.floor((max(times) - begin_s + 1e-6) / CLIP_S) + 1
 
 
 def windows(samples: Samples, count: int, *, rate: int) -> list[Samples]:
