@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 from moment_retrieval.errors import ScoringError
-from moment_retrieval.features.extractors import EXTRACTORS, ExtractorName, Kind, extractor_of
+from moment_retrieval.features.extractors import EXTRACTORS, LAST_LAYER, ExtractorName, Kind, extractor_of
 from moment_retrieval.features.extractors.base import Sentence, Setup
 from moment_retrieval.features.stores import Rows
 from moment_retrieval.metrics.iou import span_iou
@@ -25,15 +25,17 @@ class Words:
 
     Raises:
         UnknownWords: no extractor of this name (``features.extractors``) makes features of queries.
-        MissingModel: its ``model`` cannot be loaded.
+        MissingModel: its ``model`` cannot be loaded, or has no such ``layer``.
     """
 
-    def __init__(self, extractor_name: str, model: str = "", *, setup: Setup | None = None) -> None:
+    def __init__(
+        self, extractor_name: str, model: str = "", *, setup: Setup | None = None, layer: int = LAST_LAYER
+    ) -> None:
         readers = [name for name, about in EXTRACTORS.items() if Kind.QUERY in about.kinds]
         if extractor_name not in readers:
             raise UnknownWords(f"it is not known what made the query features of this training. {ADVICE}")
         self._extractor: Any = extractor_of(
-            ExtractorName(extractor_name), Kind.QUERY, model=model, setup=setup or Setup(device="cpu")
+            ExtractorName(extractor_name), Kind.QUERY, model=model, setup=setup or Setup(device="cpu"), layer=layer
         )
         self.name, self.width = str(self._extractor.name), int(self._extractor.width)
 

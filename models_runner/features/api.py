@@ -34,12 +34,14 @@ class FeatureSetOutput(serializers.ModelSerializer[FeatureSet]):
     """``done`` and ``total`` count what ``step`` is at; ``fit`` says whether training can be done with it."""
 
     findings = FindingOutput(many=True)
+    attributes = serializers.DictField(required=False, help_text="How the features were made, as the file says.")
     fit = serializers.BooleanField(source="is_fit")
 
     class Meta:
         model = FeatureSet
         fields = [
             *("uuid", "name", "kind", "extractor", "model", "made_by", "path", "width", "n_items", "checksum"),
+            "attributes",
             *("state", "step", "done", "total", "error", "n_failed", "reasons", "findings", "fit"),
             *("created_at", "finished_at"),
         ]
@@ -50,7 +52,7 @@ class FeatureSetInput(serializers.Serializer[Any]):
 
     kind = ChoiceOfField(FeatureSet.Kind.choices, help_text="Features of what.")
     extractor = ChoiceOfField(FeatureSet.Extractor.choices)
-    model = WordsField(required=False, help_text="Of transformers, for extractors that take one.")
+    model = WordsField(required=False, help_text="For extractors that take one: a name on the hub, or a folder.")
     path = WordsField(required=False, help_text="Of an official file on the server, absolute.")
     name = WordsField(required=False, help_text="One is made where it is left out.")
 

@@ -8,13 +8,17 @@ from accounts.models import Project
 from annotation.models import Subtitle
 from models_runner.models import FeatureSet
 from moment_retrieval.features.extractors import EXTRACTORS
-from moment_retrieval.hub import FOLDER_HOLDS
+from moment_retrieval.hub import FOLDER_HOLDS, WEIGHT_ENDINGS
 
 WITH_MODEL = [extractor for extractor, about in EXTRACTORS.items() if about.asks_for_model]
 NAME_HELP = "Experiments show it; one is made where it stays empty."
 MODEL_HELP = (
     "Of transformers: a name on the Hugging Face hub, or the absolute path of a folder below those that the setting"
     f" MOMENTJUDGE_MODELS names. {FOLDER_HOLDS}"
+)
+MAKING_HELP = (
+    f"{MODEL_HELP} Of I3D, SlowFast, C3D and VGG-16: a folder or a hub name that holds one file of weights alone"
+    f" ({', '.join(WEIGHT_ENDINGS)})."
 )
 MADE_HELP = f"Of queries, if you know what made them: it reads what is typed on the page Search. {MODEL_HELP}"
 EXTRACTIONS = [
@@ -33,7 +37,7 @@ class ExtractionForm(forms.Form):
         choices=EXTRACTIONS,
         error_messages=dict.fromkeys(("required", "invalid_choice"), "Choose what to make features of."),
     )
-    model = forms.CharField(max_length=200, required=False, label="Model", help_text=MODEL_HELP)
+    model = forms.CharField(max_length=200, required=False, label="Model", help_text=MAKING_HELP)
     name = forms.CharField(max_length=80, required=False, label="Name", help_text=NAME_HELP)
 
     def __init__(self, *args: Any, project: Project, **options: Any) -> None:

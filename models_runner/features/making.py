@@ -6,11 +6,10 @@ from pathlib import Path
 
 from django.conf import settings
 
-from annotation.similarity.registry import model_check
 from core import clock
 from core.exceptions import NotPossible
 from core.jobs import Progress, durable
-from models_runner.features.services import FEATURE_SETS, ITEMS, names_wanted
+from models_runner.features.services import FEATURE_SETS, ITEMS, extractor_model_check, names_wanted
 from models_runner.models import FeatureSet
 from moment_retrieval.errors import ScoringError
 from moment_retrieval.features import FeatureWriter, inspect
@@ -80,7 +79,9 @@ def _extract(feature_set: FeatureSet, progress: _Progress) -> None:
     path = Path(feature_set.path)
     path.parent.mkdir(parents=True, exist_ok=True)
     if feature_set.model:
-        model_check(feature_set.model)  # again: links and settings may have changed since it was named
+        extractor_model_check(
+            feature_set.extractor, feature_set.model
+        )  # again: links and settings may have changed since it was named
         _download(feature_set.model, progress)
     advance = progress.begin(Step.EXTRACTING, len(names_wanted(feature_set.project, feature_set.kind)))
     setup = Setup(settings.SENTENCE_DEVICE, settings.SENTENCE_THREADS)
@@ -88,7 +89,7 @@ def _extract(feature_set: FeatureSet, progress: _Progress) -> None:
         ExtractorName(feature_set.extractor), Kind(feature_set.kind), model=feature_set.model, setup=setup
     )
     feature_set.made_by = extractor.name[:300]
-    writer = FeatureWriter(path, width=extractor.width)
+    writer = FeatureWriter(path, width=extractor.width, attributes=extractor.attributes)
     try:
         items = ITEMS[feature_set.kind](feature_set.project, writer.__contains__)
         outcome = extract(items, extractor, writer, on_progress=advance)
@@ -119,6 +120,7 @@ def _check(feature_set: FeatureSet, progress: _Progress) -> None:
         "width": inspection.width,
         "n_items": inspection.count,
         "checksum": inspection.checksum,
+        "attributes": inspection.attributes,
         "findings": inspection.findings,
     }
     values = {**measured, **{name: getattr(feature_set, name) for name in ("made_by", "n_failed", "reasons")}}

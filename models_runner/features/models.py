@@ -8,6 +8,10 @@ from django.db import models
 from django.db.models import F, Q
 
 from accounts.models import Project
+from moment_retrieval.features.attributes import LABELS
+
+# Extractors of videos that are given a model.
+VIDEO_MODELS = ("image-model", "resnet", "i3d", "slowfast", "c3d", "vgg", "video-model", "audio-model")
 
 
 class FeatureSet(models.Model):
@@ -25,6 +29,13 @@ class FeatureSet(models.Model):
         WORDS = "builtin-text", "built in: all-MiniLM tokens"
         IMAGES = "image-model", "an image model of transformers"
         TEXTS = "text-model", "a text model of transformers"
+        RESNET = "resnet", "ResNet, as published"
+        I3D = "i3d", "I3D"
+        SLOWFAST = "slowfast", "SlowFast"
+        C3D = "c3d", "C3D"
+        VGG = "vgg", "VGG-16"
+        CLIPS = "video-model", "a video model of transformers"
+        AUDIO = "audio-model", "a model of sound: CLAP or Whisper"
         FILE = "file", "official file"
 
     class State(models.TextChoices):
@@ -51,6 +62,11 @@ class FeatureSet(models.Model):
     width = models.PositiveIntegerField(default=0, help_text="Numbers in a row.")
     n_items = models.PositiveIntegerField(default=0, help_text="Videos or queries that have features.")
     checksum = models.CharField(max_length=100, blank=True)
+    attributes = models.JSONField(
+        default=dict,
+        db_default={},
+        help_text="How they were made: frames a second, pooling and so on.",
+    )
     state = models.CharField(max_length=9, choices=State, default=State.RUNNING)
     step = models.CharField(max_length=11, choices=Step, default=Step.EXTRACTING)
     done = models.PositiveIntegerField(default=0)
@@ -74,12 +90,12 @@ class FeatureSet(models.Model):
             ),
             models.CheckConstraint(condition=~Q(name=""), name="feature_set_has_a_name"),
             models.CheckConstraint(
-                condition=Q(kind="video", extractor__in=["builtin-pixels", "image-model", "file"])
+                condition=Q(kind="video", extractor__in=["builtin-pixels", *VIDEO_MODELS, "file"])
                 | Q(kind__in=["subtitle", "query"], extractor__in=["builtin-text", "text-model", "file"]),
                 name="feature_set_extractor_suits_its_kind",
             ),
             models.CheckConstraint(
-                condition=Q(extractor__in=["image-model", "text-model"], model__gt="")
+                condition=Q(extractor__in=[*VIDEO_MODELS, "text-model"], model__gt="")
                 | Q(extractor__in=["builtin-pixels", "builtin-text"], model="")
                 | (Q(extractor="file") & (Q(kind="query") | Q(model=""))),
                 name="feature_set_names_a_model_where_one_is_asked",
@@ -112,6 +128,11 @@ class FeatureSet(models.Model):
     def may_name_model(self) -> bool:
         """Whether it can be said which text model made it: an official file of queries."""
         return not self.is_ours and self.kind == self.Kind.QUERY
+
+    @property
+    def attribute_labels(self) -> list[tuple[str, str | int | float]]:
+        """Return how the features were made, as label and value."""
+        return [(label, self.attributes[name]) for name, label in LABELS.items() if self.attributes.get(name)]
 
     @property
     def is_at_work(self) -> bool:

@@ -22,8 +22,10 @@ from models_runner.features.selectors import first_few, uses_of
 from models_runner.models import FeatureSet
 from moment_retrieval.errors import ScoringError
 from moment_retrieval.features import LMDB_FILE, check_format
+from moment_retrieval.features.extractors import EXTRACTORS, ExtractorName
 from moment_retrieval.features.extractors.base import Film, Line, Sentence, Speech
 from moment_retrieval.features.extractors.videos import clip_count
+from moment_retrieval.hub import check_folder, weights_file
 
 NOTHING = Path("/nonexistent")  # the file of a video that has none
 logger = logging.getLogger(__name__)
@@ -104,7 +106,7 @@ def feature_set_start(
     Raises NotPossible where there is nothing to make them of, a set has this name, or the model may not be named
     here."""
     if model:
-        model_check(model)
+        extractor_model_check(extractor, model)
     if not names_wanted(project, kind):
         raise NotPossible(f"This project has no {FeatureSet.Kind(kind).label} to make features of.")
     uuid = uuid4()
@@ -142,6 +144,12 @@ def feature_set_model(*, feature_set: FeatureSet, model: str, actor: User | None
     details = {"name": row.name, "model": model}
     audit_record(project=row.project, actor=actor, action="features.model", subject=row.uuid, **details)
     return row
+
+
+def extractor_model_check(extractor: str, model: str) -> None:
+    """Check that an extractor may be given the model through the site; see ``model_check``."""
+    is_one_file = EXTRACTORS[ExtractorName(extractor)].is_one_file
+    model_check(model, holds=weights_file if is_one_file else check_folder)
 
 
 def _check_model(feature_set: FeatureSet) -> None:

@@ -94,7 +94,9 @@ def words_by(experiment: Experiment) -> dict[str, Any]:
     if feature_set is None or (feature_set.may_name_model and not feature_set.model):
         return {}
     if feature_set.may_name_model:
-        return {"extractor": FeatureSet.Extractor.TEXTS, "model": feature_set.model, "is_assumed": True}
+        layer = feature_set.attributes.get("layer")  # as the file says, where one made it that says so
+        by: dict[str, Any] = {"layer": layer} if isinstance(layer, int) else {}
+        return {"extractor": FeatureSet.Extractor.TEXTS, "model": feature_set.model, "is_assumed": True, **by}
     return {"extractor": feature_set.extractor, "model": feature_set.model, "made_by": feature_set.made_by}
 
 

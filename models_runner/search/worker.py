@@ -29,6 +29,7 @@ class SearchableTraining:
     model: str = ""
     made_by: str = ""
     is_assumed: bool = False  # people say that it made them
+    layer: int = -1  # of the text model, counted from the last
     first: SearchableTraining | None = None  # of CONQUER: whose best videos it looks into
 
 
@@ -63,11 +64,11 @@ def _texts() -> ValueCache[Words]:
 def _words(source: SearchableTraining) -> Words:
     from moment_retrieval.answers import Words
 
-    return _texts().get(_text(source), lambda: Words(source.extractor, source.model))
+    return _texts().get(_text(source), lambda: Words(source.extractor, source.model, layer=source.layer))
 
 
 def _text(source: SearchableTraining) -> Hashable:
-    return source.extractor, source.model
+    return source.extractor, source.model, source.layer
 
 
 def _key(source: SearchableTraining) -> Hashable:

@@ -13,7 +13,7 @@ from typing import Any
 
 from moment_retrieval.answers import Answer
 from moment_retrieval.cli import score
-from moment_retrieval.features.extractors import EXTRACTORS, ExtractorName, Kind
+from moment_retrieval.features.extractors import EXTRACTORS, LAST_LAYER, ExtractorName, Kind
 
 READERS = [extractor_name.value for extractor_name, about in EXTRACTORS.items() if Kind.QUERY in about.kinds]
 SPLITS, DEVICES = ("val", "test"), ("auto", "cpu", "cuda")
@@ -64,6 +64,9 @@ def add_search_arguments(parser: argparse.ArgumentParser) -> None:
         help="what made the query features of the training (default: %(default)s)",
     )
     parser.add_argument("--model", default="", help="of transformers, where the extractor reads one")
+    parser.add_argument(
+        "--layer", type=int, default=LAST_LAYER, help="of a text model, from the last (default: %(default)s)"
+    )
     parser.add_argument("--moments", type=int, default=10, help="how many to print (default: %(default)s)")
     parser.add_argument("--json", action="store_true", help="print them as JSON, with the scores of their videos")
 
@@ -81,7 +84,7 @@ def search(options: argparse.Namespace) -> tuple[str, list[str]]:
         return "", [f"--moments must be 1 or more, not {options.moments}"]
     if not options.query.strip():
         return "", ["there are no words to search for"]
-    words = Words(options.extractor, options.model)
+    words = Words(options.extractor, options.model, layer=options.layer)
     searcher: CorpusSearcher | CandidateSearcher
     if options.first is None:
         searcher = CorpusSearcher.open(options.folder, words, is_assumed=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import IO, Any
@@ -17,6 +17,7 @@ from typing import IO, Any
 import numpy as np
 
 from moment_retrieval.errors import BrokenFeatures, ScoringError
+from moment_retrieval.features.attributes import Attributes
 from moment_retrieval.features.files import open_features
 from moment_retrieval.features.stores import FeatureStore
 from moment_retrieval.limited import Limits, ReaderEnded, reader
@@ -163,6 +164,7 @@ class Inspection:
     count: int  # names that have rows
     checksum: str  # tells it from others
     findings: list[dict[str, Any]]  # what is wrong with it, as ``Finding.as_dict`` gives it
+    attributes: Attributes = field(default_factory=dict)  # how it was made, as far as it says
 
 
 def inspect(path: str | Path, kind: str, names: Sequence[str], *, on_progress: OnProgress | None = None) -> Inspection:
@@ -214,6 +216,7 @@ def serve(request: IO[bytes], output: IO[bytes]) -> None:
                 on_progress=lambda n_done, total: say(done=n_done, total=total),
             )
             summary = {"width": store.width, "count": len(store), "checksum": store.checksum()}
+            summary["attributes"] = store.attributes
     except ScoringError as error:
         say(error=str(error))
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Self
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moment_retrieval.errors import BrokenFeatures, NotWritable, UnreadableFile, at
+from moment_retrieval.features.attributes import Attributes, differences, known_attributes
 from moment_retrieval.features.hdf5 import Hdf5Store
 from moment_retrieval.features.lmdbs import LmdbStore
 from moment_retrieval.features.stores import LMDB_FILE, FeatureStore, Rows, as_rows
@@ -76,11 +77,22 @@ class FeatureWriter:
     What a killed process wrote is known to the next writer of the same path: ``name in writer``. HDF5 that is being
     written is not readable after a kill; new rows go to a journal beside the file, each name as a line of JSON
     and its rows as ``.npy``, and the file is made of it at the end and put in place as a whole.
+
+    Args:
+        width: numbers in a row.
+        attributes: how the features are made (``features.attributes``): kept in the file beside the rows. Rows made
+            otherwise are not added to it; a file that does not say how it was made goes on not to.
+
+    Raises:
+        BrokenFeatures: the file, or a journal beside it, has another width or was made otherwise.
     """
 
-    def __init__(self, path: str | Path, *, width: int) -> None:
+    def __init__(
+        self, path: str | Path, *, width: int, attributes: Mapping[str, str | int | float] | None = None
+    ) -> None:
         self.path = Path(path)
         self.width = width
+        self.attributes = known_attributes({**attributes, "width": width} if attributes else {})
         self._journal_path = self.path.with_name(f"{self.path.name}.journal")
         self._finished = self._names_of_file()
         self._positions: dict[str, int] = {}  # where the rows of a name begin in the journal
@@ -89,7 +101,11 @@ class FeatureWriter:
                 self._journal: BinaryIO = self._journal_path.open("a+b")
             except OSError as error:
                 raise UnreadableFile(f"cannot be written: {error.strerror}") from error
-            self._recover()
+            try:
+                self._recover()
+            except BrokenFeatures:
+                self._journal.close()
+                raise
 
     def add(self, name: str, rows: NDArray[Any]) -> None:
         """Write the features of ``name`` [n, width]; they survive a kill once this returns.
@@ -150,7 +166,16 @@ class FeatureWriter:
         with open_features(self.path) as store:
             if len(store) and store.width != self.width:
                 raise BrokenFeatures(f"{self.path.name}: rows of {store.width} numbers, where {self.width} are added")
+            if len(store):
+                with at(self.path.name):
+                    self._compare(store.attributes)
+                self.attributes = store.attributes
             return frozenset(store.names)
+
+    def _compare(self, earlier: Attributes) -> None:
+        """Raise BrokenFeatures where rows made otherwise are there."""
+        if earlier and self.attributes and (difference := differences(earlier, self.attributes)):
+            raise BrokenFeatures(f"features of another kind are there ({difference}). Write to another file")
 
     def _recover(self) -> None:
         """Take what an earlier writer left, up to what a kill cut short."""
@@ -158,6 +183,10 @@ class FeatureWriter:
         with suppress(ValueError):
             while line := self._journal.readline():
                 name, position = json.loads(line), self._journal.tell()
+                if isinstance(name, dict):  # how the rows below it are made
+                    self._compare(known_attributes(name))
+                    end = position
+                    continue
                 width = self._rows_at(position).shape[1]
                 if width != self.width:
                     raise BrokenFeatures(f"rows of {width} numbers, where {self.width} are added")
@@ -166,6 +195,8 @@ class FeatureWriter:
                     self._positions[name] = position
         self._journal.truncate(end)
         self._journal.seek(end)
+        if not end and self.attributes:
+            self._journal.write(json.dumps(self.attributes).encode() + b"\n")
 
     def _rows_at(self, position: int) -> Rows:
         self._journal.seek(position)
@@ -177,6 +208,7 @@ class FeatureWriter:
 
         try:
             with h5py.File(target, "w") as file:
+                file.attrs.update(self.attributes)
                 for name, rows in self._all():
                     file.create_dataset(name, data=rows)
             with target.open("rb") as output:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moment_retrieval.errors import BrokenFeatures, at, first_line
+from moment_retrieval.features.attributes import LABELS, LONGEST_TEXT, Attributes, known_attributes
 from moment_retrieval.features.stores import FeatureStore, check_bytes, check_declared, reading, without_masks
 
 ELSEWHERE = "it lies in another file, which is not read"
 MOST_NAMES = 1_000_000  # of a file; TVR-Ranking has 21,793 videos
 LONGEST_NAME = 1_000  # with its groups
 DEEPEST = 16  # groups within groups
+MEMBERS = ("/c3d_features",)  # of a group for each video, as published for ActivityNet; the video is the group's name
+MOST_ATTRIBUTE_BYTES = 4 * LONGEST_TEXT  # that a value takes in the file
 
 
 class Hdf5Store(FeatureStore):
@@ -34,10 +38,31 @@ class Hdf5Store(FeatureStore):
     @property
     def names(self) -> list[str]:
         with at(self.path.name), reading("its names cannot be read"):
-            names = list(islice(_datasets(self._file, "", set()), MOST_NAMES + 1))
-            if len(names) > MOST_NAMES:
-                raise BrokenFeatures(f"it holds more than {MOST_NAMES:,} names")
-            return without_masks(names)
+            names = without_masks(self._paths)
+            return [name.removesuffix(self._member) for name in names]
+
+    @property
+    def attributes(self) -> Attributes:
+        with at(self.path.name), reading("its attributes cannot be read"):
+            values = self._file.attrs
+            small = [
+                name for name in LABELS if name in values and _attribute_bytes(values, name) <= MOST_ATTRIBUTE_BYTES
+            ]
+            return known_attributes({name: values[name] for name in small})
+
+    @cached_property
+    def _paths(self) -> list[str]:
+        paths = list(islice(_datasets(self._file, "", set()), MOST_NAMES + 1))
+        if len(paths) > MOST_NAMES:
+            raise BrokenFeatures(f"it holds more than {MOST_NAMES:,} names")
+        return paths
+
+    @cached_property
+    def _member(self) -> str:
+        """The end that all paths have in common where every video is a group with one dataset; else empty."""
+        with reading("its names cannot be read"):
+            ends = (member for member in MEMBERS if self._paths and all(path.endswith(member) for path in self._paths))
+            return next(ends, "")
 
     @property
     def content(self) -> Path:
@@ -57,7 +82,7 @@ class Hdf5Store(FeatureStore):
 
     def _read(self, name: str) -> NDArray[Any]:
         with reading("cannot be read"):
-            dataset = self._dataset(name)
+            dataset = self._dataset(f"{name}{self._member}")
             view = self._view(dataset)
             return np.asarray(dataset[()]) if view is None else view
 
@@ -82,6 +107,11 @@ class Hdf5Store(FeatureStore):
         if start + dataset.nbytes > len(self._mapped):
             raise BrokenFeatures("the file is cut short")
         return np.ndarray(dataset.shape, dataset.dtype, self._mapped.data, start)
+
+
+def _attribute_bytes(values: Any, name: str) -> int:
+    """Return how many bytes an attribute takes in its header; a text of free length is a link there, of 16."""
+    return int(values.get_id(name).get_storage_size())
 
 
 def _opened(path: Path) -> Any:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from moment_retrieval.errors import BrokenFeatures, MissingFeatures, ScoringError, at, first_line
+from moment_retrieval.features.attributes import Attributes
 from moment_retrieval.jsonfiles import checksum
 
 Rows = NDArray[np.float32]
@@ -40,6 +41,11 @@ class FeatureStore(ABC):
     @abstractmethod
     def content(self) -> Path:
         """The file that holds the bytes."""
+
+    @property
+    def attributes(self) -> Attributes:
+        """How the features were made, as far as the file says: model, frames a second, pooling and so on."""
+        return {}
 
     @abstractmethod
     def _read(self, name: str) -> NDArray[Any]:

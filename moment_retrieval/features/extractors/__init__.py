@@ -1,4 +1,4 @@
-"""Feature extractors: of videos by pixels or an image model, of subtitles and queries by a text model."""
+"""Feature extractors: of videos by pixels or models of images, clips or sound, of texts by a text model."""
 
 from __future__ import annotations
 
@@ -21,6 +21,13 @@ class ExtractorName(StrEnum):
     WORDS = "builtin-text"
     IMAGES = "image-model"
     TEXTS = "text-model"
+    RESNET = "resnet"
+    I3D = "i3d"
+    SLOWFAST = "slowfast"
+    C3D = "c3d"
+    VGG = "vgg"
+    CLIPS = "video-model"
+    AUDIO = "audio-model"
 
 
 @dataclass(frozen=True)
@@ -29,6 +36,7 @@ class About:
 
     kinds: tuple[Kind, ...]
     asks_for_model: bool = False
+    is_one_file: bool = False  # whether the model is a file of weights, or a folder that holds one, not of transformers
 
 
 EXTRACTORS = {
@@ -36,24 +44,58 @@ EXTRACTORS = {
     ExtractorName.WORDS: About((Kind.SUBTITLE, Kind.QUERY)),
     ExtractorName.IMAGES: About((Kind.VIDEO,), asks_for_model=True),
     ExtractorName.TEXTS: About((Kind.SUBTITLE, Kind.QUERY), asks_for_model=True),
+    ExtractorName.RESNET: About((Kind.VIDEO,), asks_for_model=True),
+    ExtractorName.I3D: About((Kind.VIDEO,), asks_for_model=True, is_one_file=True),
+    ExtractorName.SLOWFAST: About((Kind.VIDEO,), asks_for_model=True, is_one_file=True),
+    ExtractorName.C3D: About((Kind.VIDEO,), asks_for_model=True, is_one_file=True),
+    ExtractorName.VGG: About((Kind.VIDEO,), asks_for_model=True, is_one_file=True),
+    ExtractorName.CLIPS: About((Kind.VIDEO,), asks_for_model=True),
+    ExtractorName.AUDIO: About((Kind.VIDEO,), asks_for_model=True),
 }
+LAST_LAYER = -1
 
 
-def extractor_of(extractor_name: ExtractorName, kind: Kind, *, model: str = "", setup: Setup = DEFAULT) -> Extractor:
+def extractor_of(
+    extractor_name: ExtractorName, kind: Kind, *, model: str = "", setup: Setup = DEFAULT, layer: int = LAST_LAYER
+) -> Extractor:
     """The extractor, its model loaded.
 
+    Args:
+        layer: of a text model, counted from the last, -1.
+
     Raises:
-        ValueError: it makes no features of this kind.
+        ValueError: it makes no features of this kind, or has no layers to choose from.
         MissingModel: the model cannot be loaded here.
     """
-    from moment_retrieval.features.extractors.texts import BUILTIN, Spoken, TextModel, Words
-    from moment_retrieval.features.extractors.videos import Images, Pixels
-
     if kind not in EXTRACTORS[extractor_name].kinds:
         raise ValueError(f"{extractor_name.value} makes no {kind.value} features")
+    if kind is Kind.VIDEO:
+        if layer != LAST_LAYER:
+            raise ValueError(f"{extractor_name.value} takes no layer: text models do")
+        return _video_extractor(extractor_name, model, setup)
+    from moment_retrieval.features.extractors.texts import BUILTIN, Spoken, TextModel, Words
+
+    text = TextModel(BUILTIN if extractor_name is ExtractorName.WORDS else model, setup=setup, layer=layer)
+    return Words(text) if kind is Kind.QUERY else Spoken(text)
+
+
+def _video_extractor(extractor_name: ExtractorName, model: str, setup: Setup) -> Extractor:
+    from moment_retrieval.features.extractors.videos import Images, Pixels, ResNet
+
     if extractor_name is ExtractorName.PIXELS:
         return Pixels()
-    if extractor_name is ExtractorName.IMAGES:
-        return Images(model, setup=setup)
-    text = TextModel(BUILTIN if extractor_name is ExtractorName.WORDS else model, setup=setup)
-    return Words(text) if kind is Kind.QUERY else Spoken(text)
+    if extractor_name in (ExtractorName.IMAGES, ExtractorName.RESNET):
+        return (ResNet if extractor_name is ExtractorName.RESNET else Images)(model, setup=setup)
+    if extractor_name is ExtractorName.AUDIO:
+        from moment_retrieval.features.extractors.audio import AudioModel
+
+        return AudioModel(model, setup=setup)
+    if extractor_name is ExtractorName.CLIPS:
+        from moment_retrieval.features.extractors.video_models import VideoModel
+
+        return VideoModel(model, setup=setup)
+    from moment_retrieval.features.extractors.clip_networks import RECIPES, ClipNetwork, VGGFrames
+
+    if extractor_name is ExtractorName.VGG:
+        return VGGFrames(model, setup=setup)
+    return ClipNetwork(RECIPES[extractor_name.value], model, setup=setup)

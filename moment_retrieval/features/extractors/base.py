@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from moment_retrieval.errors import MissingModel, ScoringError
+from moment_retrieval.features.attributes import Attributes
 from moment_retrieval.features.files import FeatureWriter
 from moment_retrieval.features.stores import Rows
 
@@ -60,6 +61,10 @@ class Extractor(Protocol):
     @property
     def width(self) -> int:
         """Numbers in a row."""
+
+    @property
+    def attributes(self) -> Attributes:
+        """How its features are made, for the file that keeps them (``features.attributes``)."""
 
     @property
     def batch(self) -> int:

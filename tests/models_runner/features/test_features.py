@@ -13,6 +13,7 @@ import h5py
 import lmdb
 import numpy as np
 import pytest
+import torch
 from django.core.files.base import ContentFile
 from django.core.management import CommandError, call_command
 from django.test import Client
@@ -40,6 +41,7 @@ from models_runner.models import FeatureSet
 from moment_retrieval.features import FeatureWriter, open_features
 from moment_retrieval.features.extractors import EXTRACTORS, Kind
 from moment_retrieval.features.extractors.base import extract
+from moment_retrieval.features.extractors.networks.c3d import C3D
 from tests.conftest import Messages
 from tests.factories import ProjectFactory, QueryFactory, VideoFactory, admin
 from tests.moment_retrieval.features.test_extractors import film
@@ -494,3 +496,38 @@ def test_the_command_makes_checks_and_lists(project: Project, roots: Path, capsy
     call_command("features", project.name, "add", "video", str(short))
     call_command("features", project.name, "list")
     assert [row["name"] for row in printed(capsys)] == ["a", "mine"]
+
+
+@pytest.fixture
+def c3d_folder(roots: Path, settings: Settings) -> Path:
+    """A folder of one file of weights, below MOMENTJUDGE_MODELS."""
+    settings.MOMENTJUDGE_MODELS = [roots / "models"]
+    folder = roots / "models" / "c3d"
+    folder.mkdir(parents=True)
+    torch.save(C3D(stem=1).state_dict(), folder / "c3d.pth")
+    return folder
+
+
+def test_features_by_a_file_of_weights_say_how_they_were_made(
+    project: Project, c3d_folder: Path, client: Client
+) -> None:
+    feature_set = worked(start(project, "video", "c3d", model=str(c3d_folder)))
+    assert (feature_set.state, feature_set.width, feature_set.n_items) == ("done", 64, 2)
+    assert feature_set.attributes["layer"] == "fc6, rectified" and feature_set.attributes["frames"] == 16
+    client.force_login(admin(project))
+    page = client.get(reverse("models_runner:features", args=[project.uuid])).content.decode()
+    assert "<dt>Layer</dt><dd>fc6, rectified</dd>" in page and "<dt>Pooling</dt>" in page
+    [row] = client.get(reverse("api:features", args=[project.uuid])).json()["results"]
+    assert row["attributes"] == feature_set.attributes
+    (c3d_folder / "more.pth").write_bytes(b"")
+    with pytest.raises(NotPossible, match="2 files of weights"):
+        start(project, "video", "c3d", model=str(c3d_folder))
+    with pytest.raises(NotPossible, match="config.json"):
+        start(project, "video", "resnet", model=str(c3d_folder))
+    with pytest.raises(NotPossible, match=re.escape(REFUSAL)):
+        start(project, "video", "c3d", model=str(c3d_folder / "c3d.pth"))  # a folder is to be named
+
+
+def test_weights_of_another_network_fail_the_set_by_name(project: Project, c3d_folder: Path) -> None:
+    feature_set = worked(start(project, "video", "i3d", model=str(c3d_folder)))
+    assert feature_set.state == "failed" and "is no I3D: it has no parameter" in feature_set.error

@@ -192,8 +192,8 @@ def test_an_official_file_is_searched_by_the_model_it_names(
 ) -> None:
     calls: list[str] = []
 
-    def extractor(method: str, *_: Any, model: str, **__: Any) -> Official:
-        calls.append(f"{method} {model}")
+    def extractor(method: str, *_: Any, model: str, layer: int, **__: Any) -> Official:
+        calls.append(f"{method} {model} {layer}")
         return Official(site.tiny)
 
     monkeypatch.setattr("moment_retrieval.answers.extractor_of", extractor)
@@ -202,7 +202,10 @@ def test_an_official_file_is_searched_by_the_model_it_names(
     site.experiment.features["query"]["path"] = str(tmp_path / "link.h5")  # which names it too
     site.experiment.save()
     assert "12 moments in " in site.search()
-    assert calls == ["text-model bert-base-cased"]
+    assert calls == ["text-model bert-base-cased -1"]
+    FeatureSet.objects.update(attributes={"layer": -2})  # as the file says that it was made
+    site.search()
+    assert calls[1:] == ["text-model bert-base-cased -2"]
 
 
 def test_a_model_outside_of_the_configured_folders_is_not_read_whoever_named_it(site: Site, tmp_path: Path) -> None:
