@@ -365,7 +365,8 @@ class _Columns:
                     self._add(number, as_object(moment, "a moment"))
 
     def _add(self, query: int, moment: dict[str, object]) -> None:
-        name = video_name(member(moment, "video_name", "vid_name"), self.corpus)
+        in_corpus = "vid_name" not in moment  # TVR searches the videos of one split, and trains on those of another
+        name = video_name(member(moment, "video_name", "vid_name"), self.corpus, strict=in_corpus)
         times = as_array(member(moment, "timestamp", "ts"), "timestamp")
         if len(times) != 2:
             raise InvalidRecord(f"timestamp must be [start, end], got {shown(times)}")
