@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +23,9 @@ from moment_retrieval.search import by_mean, encode_corpus, search
 from moment_retrieval.settings import Decoding, Objective, config_from
 from tests.moment_retrieval.baselines.small import batch_of, corpus_of, model_of, sample
 from tests.moment_retrieval.baselines.vectors import PARITY, needs_parity
+from tests.moment_retrieval.shared_data import SHARED
 
+DURATIONS = SHARED / "data" / "tvr" / "tvr_video2dur_idx.json"
 OPTIONS: list[dict[str, Any]] = [
     {"encoder": "lstm"},
     {"encoder": "cnn"},
@@ -60,6 +63,17 @@ def test_windows_are_those_of_the_released_code() -> None:
         np.testing.assert_allclose(seconds, windows, rtol=1e-6)  # which were recorded in 32 bits
         in_seconds = [[first * CLIP_S, min(end * CLIP_S, length)] for first, end in clips]
         np.testing.assert_allclose(in_seconds, windows, rtol=1e-6)
+
+
+@pytest.mark.skipif(not DURATIONS.is_file(), reason=f"no shared data at {SHARED}; set MOMENTJUDGE_SHARED")
+@pytest.mark.parametrize(("split", "count"), [("val", 186_786), ("test_public", 94_521), ("train", 1_504_995)])
+def test_there_are_as_many_windows_as_published(split: str, count: int) -> None:
+    """187K, 95K and 1.5M in the paper; as many in clips as in seconds."""
+    durations = [duration for duration, _ in json.loads(DURATIONS.read_text())[split].values()]
+    lengths = Counter(math.ceil(duration / CLIP_S) for duration in durations)
+    assert sum(times * len(sliding_windows(length, UNIT)) for length, times in lengths.items()) == count
+    if split == "test_public":
+        assert sum(len(sliding_windows(duration, UNIT * CLIP_S)) for duration in durations) == count
 
 
 def test_windows_of_a_short_video_by_hand() -> None:
