@@ -66,10 +66,10 @@ def test_videos_are_those_above_the_own_one_and_as_many_more_as_the_pool_says() 
 
 
 def test_an_own_video_beyond_the_first_hundred_ranks_at_one_hundred() -> None:
-    listed = list(range(1, LAST_RANK + 30))
+    videos = list(range(1, LAST_RANK + 30))
     for own in (0, LAST_RANK + 20):  # one that is not listed, and one that lies deep
-        sampler = sampler_of(listed, pool=5)
-        others = [video for video in listed if video != own]
+        sampler = sampler_of(videos, pool=5)
+        others = [video for video in videos if video != own]
         allowed = sampler.allowed(sampler.lists, torch.tensor([own]))
         assert sampler.lists[allowed].tolist() == others[: LAST_RANK + 5]
     assert list_length(Objective()) == 0
