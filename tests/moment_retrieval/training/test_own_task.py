@@ -24,6 +24,7 @@ OPTIONS: list[dict[str, Any]] = [
     {"sizes": {"streams": "subtitle"}, "padding": "official"},
     {"sizes": {"boundaries": "windows"}},
     {"sizes": {"boundaries": "groups"}},
+    {"sizes": {"encoder": "lstm", "streams": "video", "boundaries": "windows"}, "precision": "bfloat16"},
     {"sizes": {"kernel_size": 1}, "decoding": {"videos": 3}},
     {"sizes": {"kernel_size": 7}, "reading": {"endpoints": False}},
 ]

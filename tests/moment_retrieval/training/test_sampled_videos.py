@@ -12,12 +12,16 @@ from moment_retrieval.data import read_dataset
 from moment_retrieval.distributed import Team
 from moment_retrieval.losses import RandomNegatives
 from moment_retrieval.models.conquer import conquer_loss
-from moment_retrieval.settings import Objective
+from moment_retrieval.search import search_candidates
+from moment_retrieval.searchers import CandidateSearcher, CorpusSearcher
+from moment_retrieval.settings import Decoding, Objective, Ranking
 from moment_retrieval.train import DONE, STOPPED, Loader
 from moment_retrieval.training.events import curves, read_events
 from moment_retrieval.training.feature_rows import FeatureCache
 from moment_retrieval.training.plan import BadPlan
 from moment_retrieval.training.sampled_videos import LAST_RANK, VideoSampler, list_length
+from tests.moment_retrieval.baselines.small import batch_of, corpus_of, model_of
+from tests.moment_retrieval.searching.test_searchers import Spoken
 from tests.moment_retrieval.training.test_resuming import (  # noqa: F401
     AtStep,
     ask_to_stop,
@@ -143,8 +147,38 @@ def test_videos_are_ranked_by_the_first_stage_or_by_conquer_itself(ranking: str,
     trained = open_trained(folder)
     assert trained.decoding.ranking == ranking and trained.model.config.score_videos
     assert last(folder, "done")["candidates"]["name"] == "xml, top 10"
-    scores = [row["predictions"][0][3] for row in json.loads((folder / "predictions.val.json").read_text())]
-    assert all(0 < score < 1 for score in scores)  # products of probabilities
+    rows = json.loads((folder / "predictions.val.json").read_text())
+    assert all(0 < row["predictions"][0][3] < 1 for row in rows)  # products of probabilities
+    words = Spoken(tmp_path)
+    searcher = CandidateSearcher.open(folder, words, CorpusSearcher.open(xml, words))
+    answer = searcher.answer(str(rows[3]["query_id"]), 40, every=True)
+    moments = [[hit.video, hit.start_s, hit.end_s] for hit in answer.hits]
+    assert moments == [row[:3] for row in rows[3]["predictions"]]
+    assert [hit.score for hit in answer.hits] == pytest.approx([row[3] for row in rows[3]["predictions"]], rel=1e-4)
+
+
+def test_a_moment_is_worth_its_videos_share_and_the_probabilities_of_its_boundaries() -> None:
+    """Exclusive: shares are of the candidates alone, and -1 is none."""
+    model, (video, subtitle) = model_of("conquer", score_videos=True).eval(), corpus_of(4)
+    query = batch_of(1).queries
+    candidates, how = torch.tensor([[2, 0, -1]]), {"alpha": 0.0, "shortest": 0, "longest": 24}
+    with torch.inference_mode():
+        clips = model.encode_clips(video, subtitle)
+        moments = search_candidates(
+            model, query, clips, candidates, Decoding(**how, ranking=Ranking.EXCLUSIVE, moments=1000)
+        )
+        output = model.locate(
+            model.encode_queries(query).taken(torch.tensor([0, 0])), clips.taken(torch.tensor([2, 0]))
+        )
+    shares = output.videos.softmax(0)
+    assert set(moments.video[moments.real].tolist()) == {0, 2}
+    rows = zip(*(column[0].tolist() for column in (moments.video, moments.start, moments.end)), strict=True)
+    for (number, first, last_clip), score in list(zip(rows, moments.score[0].tolist(), strict=True))[:50]:
+        row = [2, 0].index(number)
+        value = shares[row] * output.start[row].softmax(0)[first] * output.end[row].softmax(0)[last_clip]
+        assert score == pytest.approx(value.item(), rel=1e-4)
+    with pytest.raises(ValueError, match="ranking general needs scores of videos"):
+        search_candidates(model, query, clips, candidates, Decoding(**how, ranking=Ranking.GENERAL))
 
 
 def test_the_loss_of_sampled_videos_is_over_all_their_clips(tmp_path: Path) -> None:
