@@ -11,9 +11,9 @@ from moment_retrieval import train as training
 from moment_retrieval.checkpoints import open_trained
 from moment_retrieval.searchers import CorpusSearcher
 from moment_retrieval.train import BAD_PLAN, DONE
-from moment_retrieval.training.events import read_events
+from moment_retrieval.training.events import curves, read_events
 from tests.moment_retrieval.searching.test_searchers import Spoken
-from tests.moment_retrieval.training.test_train import last, train
+from tests.moment_retrieval.training.test_train import chance, last, train
 from tests.moment_retrieval.training.tiny import Collection, experiment, write_json
 
 OPTIONS: list[dict[str, Any]] = [
@@ -27,6 +27,11 @@ OPTIONS: list[dict[str, Any]] = [
     {"sizes": {"encoder": "lstm", "streams": "video", "boundaries": "windows"}, "precision": "bfloat16"},
     {"sizes": {"kernel_size": 1}, "decoding": {"videos": 3}},
     {"sizes": {"kernel_size": 7}, "reading": {"endpoints": False}},
+]
+
+ABLATIONS: list[dict[str, Any]] = [
+    *({"encoder": "lstm"}, {"encoder": "cnn"}, {"modular": False}, {"streams": "video"}, {"streams": "subtitle"}),
+    *({"boundaries": "windows"}, {"boundaries": "groups"}),
 ]
 
 
@@ -88,6 +93,16 @@ def test_every_option_trains_and_is_searched_with(options: dict[str, Any], tmp_p
     lengths = json.loads((tmp_path / "video_corpus.json").read_text())
     if "boundaries" in options["sizes"]:
         assert all(0 <= hit.start_s < hit.end_s <= lengths[hit.video] for hit in answer.hits)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", ABLATIONS, ids=str)
+def test_every_ablation_learns(options: dict[str, Any], tmp_path: Path) -> None:
+    how = {"epochs": 12, "evaluations_per_epoch": 0.5, "objective": {"span_weight": 0.1}}
+    folder = experiment(tmp_path, "xml", sizes=options, **how, **tvr_files(tmp_path))
+    assert train(folder) == DONE
+    values = [value for _, value in curves(read_events(folder))["ndcg@20_0.5"]]
+    assert values[0] < max(values) and max(values) > 3 * chance(tmp_path)
 
 
 def test_the_best_weights_are_chosen_by_any_metric(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

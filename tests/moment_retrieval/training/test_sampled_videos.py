@@ -181,6 +181,17 @@ def test_a_moment_is_worth_its_videos_share_and_the_probabilities_of_its_boundar
         search_candidates(model, query, clips, candidates, Decoding(**how, ranking=Ranking.GENERAL))
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [{"objective": {"sampled_videos": 3}}, ORIGINAL], ids=["disjoint", "exclusive"])
+def test_conquer_learns_among_sampled_videos(options: dict[str, Any], tmp_path: Path) -> None:
+    how = {"epochs": 16, "evaluations_per_epoch": 0.25, "candidates": LISTS, "test": None}
+    folder = experiment(tmp_path, "conquer", **how, **options)
+    whole_lists(tmp_path)
+    assert train(folder) == DONE
+    values = [value for _, value in curves(read_events(folder))["ndcg@20_0.5"]]
+    assert values[0] < max(values) and max(values) > 0.5
+
+
 def test_the_loss_of_sampled_videos_is_over_all_their_clips(tmp_path: Path) -> None:
     """With k videos beside it the own one starts with a share of 1 / (1 + k)."""
     folder = experiment(tmp_path, "conquer", epochs=1, candidates=LISTS, test=None, **ORIGINAL)
