@@ -12,7 +12,8 @@ from torch.optim import Optimizer
 from moment_retrieval.losses import Loss
 from moment_retrieval.models.conquer import Conquer, conquer_loss
 from moment_retrieval.models.reloclnet import Reloclnet, reloclnet_loss
-from moment_retrieval.models.xml import Xml, xml_loss
+from moment_retrieval.models.xml import xml_loss
+from moment_retrieval.models.xml_ablations import xml_of
 from moment_retrieval.optim import BertAdam, CorrectedAdam, parameter_groups
 from moment_retrieval.settings import LEARNING_RATE, RELEASED, WARM_UP, Settings
 from moment_retrieval.training.plan import BadPlan
@@ -23,7 +24,7 @@ class Baseline:
     """One of the three."""
 
     released: Settings  # how it was trained for the published tables
-    model: Callable[[Any], Any]  # class that takes its sizes
+    model: Callable[[Any], Any]  # makes one of its sizes
     loss: Callable[..., Loss]  # of (output, batch, objective, how negatives are drawn)
     optimiser: Callable[..., Optimizer]  # of (groups of parameters, rate, and how it warms up)
 
@@ -33,7 +34,7 @@ class Baseline:
 
 
 BASELINES: Mapping[str, Baseline] = {
-    "xml": Baseline(RELEASED["xml"], Xml, xml_loss, BertAdam),
+    "xml": Baseline(RELEASED["xml"], xml_of, xml_loss, BertAdam),
     "reloclnet": Baseline(RELEASED["reloclnet"], Reloclnet, reloclnet_loss, BertAdam),
     "conquer": Baseline(RELEASED["conquer"], Conquer, conquer_loss, CorrectedAdam),
 }

@@ -68,13 +68,14 @@ class Samples:
     def __len__(self) -> int:
         return len(self.query)
 
-    def batch(self, rows: Tensor, *, pinned: bool = False) -> Batch:
-        """The samples of these numbers."""
+    def batch(self, rows: Tensor, *, pinned: bool = False, sampled: Tensor | None = None) -> Batch:
+        """The samples of these numbers; ``sampled`` videos of each [B, k] stand behind its own."""
         query, video = self.query[rows], self.video[rows]
+        videos = video if sampled is None else torch.cat([video[:, None], sampled], dim=1).flatten()
         return Batch(
             queries=self.queries.taken(query, pinned=pinned),
-            video=self.clips.seen.taken(video, pinned=pinned),
-            subtitle=self.clips.heard.taken(video, pinned=pinned),
+            video=self.clips.seen.taken(videos, pinned=pinned),
+            subtitle=self.clips.heard.taken(videos, pinned=pinned),
             start=self.start[rows],
             end=self.end[rows],
             similarity=self.similarity[rows],
@@ -110,6 +111,7 @@ class Split:
 class TrainingDataset:
     """Input of a training; ``data`` tells its files apart from others."""
 
+    query_ids: tuple[str, ...]  # of the training queries
     samples: Samples
     clips: Clips
     splits: dict[str, Split]
@@ -150,7 +152,7 @@ def read_dataset(plan: Plan, feature_cache: FeatureCache) -> TrainingDataset:
     judged = {name: getattr(plan, name) for name in ("train", "val", "test", "corpus")}
     data |= {name: checksum(Path(path)) for name, path in judged.items() if path is not None}
     data |= _candidates(plan)
-    return TrainingDataset(samples, clips, splits, sizes, data, _notices(plan, samples, clips, splits))
+    return TrainingDataset(rows.query_ids, samples, clips, splits, sizes, data, _notices(plan, samples, clips, splits))
 
 
 def resident(dataset: TrainingDataset, device: torch.device, share: float) -> TrainingDataset:
@@ -362,7 +364,7 @@ class _Columns:
     values: array[float] = field(default_factory=lambda: array("d"))
 
     def add(self, record: dict[str, object]) -> None:
-        """A query with its moments (July 2024), or one pair (April 2024)."""
+        """A query with its moments (July 2024), or one pair (April 2024, and TVR's own file)."""
         query_id = as_query_id(member(record, "query_id", "desc_id"))
         number = self.queries.setdefault(query_id, len(self.queries))
         if number == len(self.counts):
@@ -374,8 +376,9 @@ class _Columns:
                     self._add(number, as_object(moment, "a moment"))
 
     def _add(self, query: int, moment: dict[str, object]) -> None:
-        name = video_name(member(moment, "video_name"), self.corpus)
-        times = as_array(member(moment, "timestamp"), "timestamp")
+        in_corpus = "vid_name" not in moment  # TVR searches the videos of one split, and trains on those of another
+        name = video_name(member(moment, "video_name", "vid_name"), self.corpus, strict=in_corpus)
+        times = as_array(member(moment, "timestamp", "ts"), "timestamp")
         if len(times) != 2:
             raise InvalidRecord(f"timestamp must be [start, end], got {shown(times)}")
         start, end = (as_number(time, "a time") for time in times)
@@ -398,7 +401,8 @@ def read_training(path: Path, top_n: int, corpus: VideoCorpus | None = None) -> 
     """The ``top_n`` first moments of every query.
 
     Args:
-        path: a file of N = ``top_n`` or more, plain or gzipped, of July (an array) or April 2024 (JSON lines).
+        path: a file of N = ``top_n`` or more, plain or gzipped, of July (an array) or April 2024 (JSON lines); or the
+            training file of TVR (JSON lines), whose queries have one moment of similarity 1.
         corpus: translates indexes of videos, and refuses names it does not have.
 
     Raises:

@@ -249,8 +249,12 @@ class SingleProcess:
         """Scores of all queries with one's own videos -> with all videos [B, B]."""
         return scores
 
-    def logits(self, own: Tensor) -> Tensor:
-        """[b, own width] -> [B, width]."""
+    def logits(self, own: Tensor, each: int = 1) -> Tensor:
+        """[b * each, own width] -> [B * each, width]; ``each`` videos of a sample stand together."""
+        return own
+
+    def video_values(self, own: Tensor, each: int) -> Tensor:
+        """One value of each video [b * each] -> [B * each]."""
         return own
 
     def cells(self, own: Tensor) -> Tensor:
@@ -278,8 +282,11 @@ class AllProcesses(SingleProcess):
     def columns(self, scores: Tensor) -> Tensor:
         return gathered(scores.T).T[: self.size, : self.size]
 
-    def logits(self, own: Tensor) -> Tensor:
-        return self._wide(own, NOTHING)
+    def logits(self, own: Tensor, each: int = 1) -> Tensor:
+        return self._wide(own, NOTHING, each)
+
+    def video_values(self, own: Tensor, each: int) -> Tensor:
+        return gathered(own)[: self.size * each]
 
     def cells(self, own: Tensor) -> Tensor:
         return self._wide(own, 0.0)
@@ -288,8 +295,8 @@ class AllProcesses(SingleProcess):
         lengths = gathered(own.lengths.to(own.device)).cpu()[: self.size]
         return Layout(lengths, lengths, self.width, own.device)
 
-    def _wide(self, own: Tensor, filler: float) -> Tensor:
-        return gathered(functional.pad(own, (0, self.width - own.shape[1]), value=filler))[: self.size]
+    def _wide(self, own: Tensor, filler: float, each: int = 1) -> Tensor:
+        return gathered(functional.pad(own, (0, self.width - own.shape[1]), value=filler))[: self.size * each]
 
 
 class GatheredModel(nn.Module):

@@ -102,6 +102,21 @@ def boundary_loss(start: Tensor, end: Tensor, first: Tensor, last: Tensor) -> tu
     )
 
 
+def clip_loss(logits: Tensor, first: Tensor, last: Tensor, real: Tensor) -> Tensor:
+    """Binary cross-entropy of clips' logits [B, L], the mean of real ones, per sample [B].
+
+    Args:
+        first, last: clips between which, both included, the label is 1 [B].
+        real: True where a clip is [B, L].
+
+    Source: XML (Lei et al. 2020, arXiv:2001.09099), how its proposal-based ablations are trained.
+    """
+    clip = torch.arange(logits.shape[1], device=logits.device)
+    inside = ((clip >= first[:, None]) & (clip <= last[:, None])).to(logits.dtype)
+    losses = functional.binary_cross_entropy_with_logits(logits, inside, reduction="none")
+    return losses.masked_fill(~real, 0.0).sum(1) / real.sum(1).clamp(min=1)
+
+
 def frame_contrast(scores: Tensor, inside: Tensor, outside: Tensor) -> Tensor:
     """Frame-level contrast: clips of the moment against the others of its video, by Jensen-Shannon bounds, [B].
 

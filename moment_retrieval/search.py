@@ -22,10 +22,11 @@ from moment_retrieval.batches import Sequences
 from moment_retrieval.distributed import Pair
 from moment_retrieval.index import Index
 from moment_retrieval.metrics.recall import Task
-from moment_retrieval.models.conquer import Conquer, EncodedClips
+from moment_retrieval.models.conquer import Conquer, ConquerOutput, EncodedClips
 from moment_retrieval.models.two_stream import EncodedVideos, TwoStream
 from moment_retrieval.preprocessing import CLIP_S
-from moment_retrieval.settings import Decoding
+from moment_retrieval.proposals import Proposals
+from moment_retrieval.settings import Decoding, Ranking
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,25 @@ def by_logit(start: Tensor, end: Tensor, real: Tensor, decoding: Decoding) -> Ra
     """Moments by the sum of their logits [N, V, W], ``real`` where a clip is, as CONQUER ranks them."""
     start, end = (logits.masked_fill(~real, -torch.inf) for logits in (start, end))
     return _best(start, end, torch.add, -torch.inf, decoding)
+
+
+def by_mean(scores: Tensor, proposals: Proposals, weights: Tensor, decoding: Decoding) -> RankedMoments:
+    """Proposals by weight * mean score of their clips, as the ablations of XML rank them.
+
+    Args:
+        scores: of clips [N, V, W], 0 where no clip is.
+        proposals: [N, V, M].
+        weights: of the videos [N, V]; 0 leaves one out.
+    """
+    sums = functional.pad(scores.double().cumsum(2), (1, 0))  # [N, V, W + 1], of the clips before each
+    means = (sums.gather(2, proposals.last + 1) - sums.gather(2, proposals.first)) / (
+        proposals.last + 1 - proposals.first
+    )
+    is_searched = proposals.real & (weights[..., None] > 0)
+    values = (weights[..., None] * means.to(scores.dtype)).masked_fill(~is_searched, -torch.inf).flatten(1)
+    best = largest(values, decoding.moments)
+    first, last = (clips.flatten(1).gather(1, best) for clips in (proposals.first, proposals.last))
+    return RankedMoments(best // proposals.first.shape[2], first, last, values.gather(1, best))
 
 
 def _best(start: Tensor, end: Tensor, join: Any, outside: float, decoding: Decoding) -> RankedMoments:
@@ -181,12 +201,18 @@ def search_candidates(
     clips: EncodedClips,
     candidates: Tensor,
     decoding: Decoding,
+    *,
+    scores: Tensor | None = None,
 ) -> RankedMoments:
-    """The best moments among candidate videos, by the logits alone ("disjoint"), as in the published runs.
+    """The best moments among candidate videos, by ``decoding.ranking``; in the published runs by the logits alone.
 
     Args:
         clips: the corpus, or those of its videos that are candidates.
         candidates: of each query [N, V], indexes into ``clips``; -1 is none.
+        scores: of the first stage [N, V], which the general ranking needs.
+
+    Raises:
+        ValueError: the ranking needs scores that are not there.
     """
     results = []
     with torch.inference_mode():
@@ -197,9 +223,23 @@ def search_candidates(
             some = clips.taken(videos.flatten())
             output = model.locate(encoded.taken(query_index), some)
             start, end = (logits.unflatten(0, videos.shape) for logits in (output.start, output.end))
-            best = by_logit(start, end, some.layout.real.view_as(start) & is_candidate[..., None], decoding)
+            if decoding.ranking is Ranking.DISJOINT:
+                best = by_logit(start, end, some.layout.real.view_as(start) & is_candidate[..., None], decoding)
+            else:
+                first_scores = None if scores is None else scores[rows].to(device)
+                weights = _video_weights(output, is_candidate, decoding.ranking, first_scores)
+                best = by_probability(start.softmax(2), end.softmax(2), weights, decoding)
             results.append(_in_corpus(best, videos))
         return _joined(results)
+
+
+def _video_weights(output: ConquerOutput, is_candidate: Tensor, ranking: Ranking, scores: Tensor | None) -> Tensor:
+    """The scores of candidates that moments are weighed by [n, V], 0 of no candidate: the first stage's, or its own."""
+    if ranking is Ranking.EXCLUSIVE and output.videos is not None:
+        return output.videos.view(is_candidate.shape).masked_fill(~is_candidate, -torch.inf).softmax(1).nan_to_num(0.0)
+    if ranking is Ranking.GENERAL and scores is not None:
+        return scores.masked_fill(~is_candidate, 0.0)
+    raise ValueError(f"ranking {ranking} needs scores of videos, and there are none")
 
 
 def seconds(moments: RankedMoments, decoding: Decoding) -> tuple[Tensor, Tensor]:
@@ -232,9 +272,12 @@ def _span_moments(model: TwoStream, part: _Part, corpus: Index, decoding: Decodi
     """Return the best moments of the videos of each query."""
     videos = part.videos
     visual, subtitle = (half.repeat_interleave(videos.shape[1], dim=0) for half in part.queries)
-    logits = model.span_logits((visual, subtitle), corpus.taken(videos.flatten()))
-    start, end = (boundary.softmax(1).unflatten(0, videos.shape) for boundary in logits)
-    return _in_corpus(by_probability(start, end, part.weights, decoding), videos)
+    some = corpus.taken(videos.flatten())
+    start, end = (curve.unflatten(0, videos.shape) for curve in model.curves((visual, subtitle), some))
+    if model.propose is None:
+        return _in_corpus(by_probability(start, end, part.weights, decoding), videos)
+    proposals = model.propose(start, some.layouts[0].lengths.view(videos.shape))
+    return _in_corpus(by_mean(start, proposals, part.weights, decoding), videos)
 
 
 def _parts(queries: Pair, size: int) -> Iterator[Pair]:

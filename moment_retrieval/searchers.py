@@ -204,8 +204,8 @@ class CorpusSearcher:
     def _curves(self, encoded: Pair, videos: Tensor) -> tuple[list[Tensor], list[Tensor]]:
         some, count = self.index.taken(videos), len(videos)
         queries = encoded[0].expand(count, -1), encoded[1].expand(count, -1)
-        logits = self.reader.trained.model.span_logits(queries, some)
-        start, end = (_cut(part.softmax(1), some.layouts[0].lengths) for part in logits)
+        curves = self.reader.trained.model.curves(queries, some)
+        start, end = (_cut(curve, some.layouts[0].lengths) for curve in curves)
         return start, end
 
 
@@ -239,20 +239,20 @@ class CandidateSearcher:
         decoding = replace(trained.decoding, moments=max(DEPTH, moments))
         with torch.inference_mode():
             others = self.first.reader.trained.model.encode_queries(others_query)
-            candidates = self._candidates(others, decoding.videos)
-        result = search_candidates(trained.model, query, self.clips, candidates, decoding)
+            candidates, scores = self._candidates(others, decoding.videos)
+        result = search_candidates(trained.model, query, self.clips, candidates, decoding, scores=scores)
         hits, videos = _hits(result, self.names, trained, moments, every=every)
         with torch.inference_mode():
             whys = self.first.whys(others, self._theirs[videos], *self._curves(query, videos)) if hits else {}
         return _answer(self, hits, whys, 0.0, (began, read))
 
-    def _candidates(self, others: Pair, count: int) -> Tensor:
-        """Numbers of the videos [1, n] that score highest, of those that both trainings have; -1 is none."""
+    def _candidates(self, others: Pair, count: int) -> Pair:
+        """Numbers [1, n] and scores of the best videos of those that both trainings have; -1 is none."""
         both = self._theirs[self._theirs >= 0]
         allowed = torch.zeros(1, len(self.first.names), dtype=torch.bool)
         allowed[0, both] = True
-        best, _ = best_videos(self.first.index.scores(others), count, allowed)
-        return self._ours[best].masked_fill(best < 0, -1)
+        best, scores = best_videos(self.first.index.scores(others), count, allowed)
+        return self._ours[best].masked_fill(best < 0, -1), scores
 
     @cached_property
     def _theirs(self) -> Tensor:

@@ -15,6 +15,7 @@ from moment_retrieval.preprocessing import CLIP_S, MAX_WORDS, Boundary
 
 LEARNING_RATE = 1e-4
 WARM_UP = 0.01  # share of the steps
+SELECTED_BY = "ndcg@20_0.5"  # of the paper's convention: the metric that the best weights are chosen by
 EPOCHS = {1: 4000, 20: 200, 40: 100}  # by moments learnt from of each query
 EVALUATIONS_PER_EPOCH = {1: 0.05, 20: 1.0, 40: 2.0}
 PATIENCE = 10  # evaluations without improvement
@@ -42,6 +43,38 @@ class Padding(StrEnum):
     COMPACT = "compact"  # nothing; less than half the work
 
 
+class Encoder(StrEnum):
+    """Self-encoder of queries and of both streams."""
+
+    TRANSFORMER = "transformer"
+    LSTM = "lstm"  # bidirectional
+    CNN = "cnn"
+
+
+class Streams(StrEnum):
+    """Halves of a video that are read."""
+
+    BOTH = "both"
+    VIDEO = "video"
+    SUBTITLE = "subtitle"
+
+
+class Boundaries(StrEnum):
+    """How moments are found in a video, and what that is trained by."""
+
+    CONVOLUTION = "convolution"  # start and end logits
+    WINDOWS = "windows"  # sliding windows, by the mean of their clips' scores
+    GROUPS = "groups"  # clips grouped by a watershed over their scores, by the mean
+
+
+class Ranking(StrEnum):
+    """How CONQUER compares moments of several videos."""
+
+    DISJOINT = "disjoint"  # logits of start and end alone
+    GENERAL = "general"  # their probabilities, and the first stage's score of the video
+    EXCLUSIVE = "exclusive"  # their probabilities, and its own score of the video
+
+
 @dataclass(frozen=True, kw_only=True)
 class Config:
     """Sizes of a model."""
@@ -58,18 +91,38 @@ class Config:
     padding: Padding = Padding.OFFICIAL
 
     def changed(self, changes: Mapping[str, Any]) -> Self:
-        """Return the same with other sizes, by name; ``padding`` may be a word."""
-        return replace(self, **{**changes, "padding": Padding(changes.get("padding", self.padding))})
+        """Return the same with other sizes, by name; words may stand for members of enumerations."""
+        values = {name: member_of(getattr(self, name, None), value) for name, value in changes.items()}
+        return replace(self, **values)
+
+
+def member_of(example: Any, value: Any) -> Any:
+    """Return the member that ``value`` names of the enumeration that ``example`` belongs to; else the value itself.
+
+    Raises:
+        ValueError: the enumeration has no such member.
+    """
+    return type(example)(value) if isinstance(example, StrEnum) else value
 
 
 @dataclass(frozen=True, kw_only=True)
 class XmlConfig(Config):
-    """I3D and RoBERTa features with temporal endpoints."""
+    """I3D and RoBERTa features with temporal endpoints; the last four are ablations of the paper."""
 
     video_size: int = 1026
     subtitle_size: int = 770
     hidden: int = 256
     heads: int = 4
+    encoder: Encoder = Encoder.TRANSFORMER
+    modular: bool = True  # each stream has a query vector of its own; else both have the same, pooled by maximum
+    streams: Streams = Streams.BOTH
+    boundaries: Boundaries = Boundaries.CONVOLUTION
+
+    @property
+    def is_released(self) -> bool:
+        """Whether nothing is ablated."""
+        released = self.encoder, self.modular, self.streams, self.boundaries
+        return released == (Encoder.TRANSFORMER, True, Streams.BOTH, Boundaries.CONVOLUTION)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,6 +170,10 @@ class Objective:
     frame_weight: float = 0.03
     video_weight: float = 0.03
     own_video_weight: float = 0.05  # of the own video among sampled ones (CONQUER that scores videos)
+    # videos that CONQUER sees beside the own one, and normalises its logits over. They are drawn from the videos that
+    # the first stage ranks above the own one and ``sampled_pool`` more. Its authors: 3 of 1,000 more; TVR-Ranking: none
+    sampled_videos: int = 0
+    sampled_pool: int = 1000
     # from here on, counted from 0, negatives are drawn from the ``hard_pool`` hardest; None: never
     hard_from_epoch: int | None = 20
     hard_pool: int = 20
@@ -142,6 +199,7 @@ class Decoding:
     videos: int = 100  # how many of each query's best videos are searched
     moments: int = 40  # how many are returned, at most; a training keeps ``RUN_MOMENTS``
     end_offset_s: float = 0.0  # seconds from the beginning of the end's clip to the end of the moment
+    ranking: Ranking = Ranking.DISJOINT  # CONQUER's
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -56,7 +56,7 @@ from moment_retrieval.optim import warmed_up
 from moment_retrieval.settings import EVALUATIONS_PER_EPOCH, Objective, Settings
 from moment_retrieval.training import feature_rows
 from moment_retrieval.training.evaluation import (
-    SELECTED,
+    TRAIN,
     AmongCandidates,
     CandidateRequest,
     Cost,
@@ -69,6 +69,7 @@ from moment_retrieval.training.evaluation import (
 from moment_retrieval.training.events import LOG, Events, TensorBoardWriter
 from moment_retrieval.training.feature_rows import FeatureCache
 from moment_retrieval.training.plan import PLAN, BadPlan, Plan, settings_of
+from moment_retrieval.training.sampled_videos import VideoSampler, list_length
 
 DONE, LOST, BAD_PLAN, FAILED, STOPPED = 0, 1, 2, 3, 4
 LOCK = ".lock"
@@ -189,15 +190,38 @@ def _trainer(folder: Path, plan: Plan, team: Team, stop: StopRequest, events: Ev
     splits = list(dataset.splits.values())
     facts: dict[str, Any] = {}
     retriever: Retriever = WholeCorpus(dataset.clips, settings.decoding, team.device)
+    lists: dict[str, Tensor] = {}
     if plan.candidates is not None and team.first:
-        stage = first_stage(
-            located, CandidateRequest(settings.decoding.videos, dataset.clips, splits, feature_cache, team.device)
+        request = CandidateRequest(
+            settings.decoding.videos,
+            dataset.clips,
+            splits,
+            feature_cache,
+            team.device,
+            list_length(settings.objective),
+            dataset.query_ids,
         )
+        stage = first_stage(located, request)
         facts = {"candidates": {"name": stage.name, "recall": stage.recall}}
         shares = ", ".join(f"{share:.4f} of {name}" for name, share in stage.recall.items())
         dataset.notices.append(f"candidates: {stage.name}; they hold {shares} (share of relevant moments)")
-        retriever = AmongCandidates(dataset.clips, settings.decoding, team.device, stage.candidates)
-    return Trainer(folder, plan, settings, dataset, team, retriever, stop, events, facts)
+        retriever, lists = AmongCandidates(dataset.clips, settings.decoding, team.device, stage.candidates), stage.lists
+    samplers = _samplers(plan, settings, dataset, team.result_of_first(lambda: lists))
+    return Trainer(folder, plan, settings, dataset, team, retriever, stop, events, facts, samplers)
+
+
+def _samplers(
+    plan: Plan, settings: Settings, dataset: TrainingDataset, lists: Mapping[str, Tensor]
+) -> dict[str, VideoSampler]:
+    """Make samplers of videos for the training and for splits' losses. Raises BadPlan where a list is too short."""
+    objective = settings.objective
+    samplers = {
+        name: VideoSampler(one, objective.sampled_videos, objective.sampled_pool, plan.seed)
+        for name, one in lists.items()
+    }
+    if TRAIN in samplers:
+        samplers[TRAIN].check(dataset.samples.query, dataset.samples.video, dataset.query_ids)
+    return samplers
 
 
 def _prepare_dataset(plan: Plan, feature_cache: FeatureCache, team: Team) -> TrainingDataset:
@@ -236,6 +260,7 @@ class Trainer:
     stop: StopRequest
     events: Events | None = None  # of the first process
     facts: Mapping[str, Any] = field(default_factory=dict)  # for the last event: candidates
+    samplers: Mapping[str, VideoSampler] = field(default_factory=dict)  # of CONQUER that samples videos, by split
 
     def __post_init__(self) -> None:
         self.schedule = Schedule(
@@ -256,7 +281,7 @@ class Trainer:
             self.plan.baseline, self.model, lr=self.plan.lr, total=self.schedule.steps, warm_up=self.plan.warmup
         )
         self.precision = Precision(self.plan.precision, self.team.device)
-        self.loader = Loader(self.dataset.samples, self.team)
+        self.loader = Loader(self.dataset.samples, self.team, self.samplers.get(TRAIN))
         self.stepper = Stepper(
             self.team.wrapped(self.model),
             self.optimiser,
@@ -325,7 +350,8 @@ class Trainer:
         self.model.train()
         self.timer.rest()
         saved = time.monotonic()
-        with prefetched(self.loader, self.schedule.rows(self.progress.step), self.stepper.parts) as batches:
+        first = self.progress.step
+        with prefetched(self.loader, self.schedule.rows(first), self.stepper.parts, first) as batches:
             while not self._over():
                 self._step(next(batches))
                 self._evaluate_if_due()
@@ -402,7 +428,10 @@ class Trainer:
         if metrics is None:
             raise TrainingStopped
         before = self.progress
-        self.progress = before.after(metrics, metrics[SELECTED])
+        if self.plan.selected_by not in metrics:
+            names = ", ".join(sorted(metrics))
+            raise BadPlan(f"selected_by must be a metric of an evaluation, one of {names}; got {self.plan.selected_by}")
+        self.progress = before.after(metrics, metrics[self.plan.selected_by])
         best = self.progress.best_step == step
         if self.team.first:
             self._record_evaluation(metrics, loss, best, time.monotonic() - began)
@@ -433,15 +462,18 @@ class Trainer:
 
     def _loss_on(self, split: Split) -> float | None:
         """The loss of each query with its most relevant moment, always with the same negatives."""
-        loader, size = Loader(split.samples, Team(self.team.device)), self.settings.batch
+        sampler = self.samplers.get(split.name)
+        loader, size = Loader(split.samples, Team(self.team.device), sampler), self.settings.batch
         draw = RandomNegatives(torch.Generator().manual_seed(self.plan.seed))
         parts = torch.arange(len(split.samples)).split(size)[:LOSS_BATCHES]
         if self.settings.objective.needs_positives or not len(split.samples):
             return None  # which other videos suit these queries is not known in full
+        if sampler is not None and not sampler.suffices(split.samples.query, split.samples.video):
+            return None  # a list is too short
         total = 0.0
-        for part in parts:
+        for number, part in enumerate(parts):
             self.stop.look()
-            batch = loader.load(part).batches[0].to(self.team.device)
+            batch = loader.load(part, step=number).batches[0].to(self.team.device)
             total += len(part) * self.stepper.evaluated(batch, draw).total.item()
         return total / sum(map(len, parts))
 
@@ -578,6 +610,7 @@ class StepBatches:
 
     rows: Tensor
     batches: list[Batch]  # what this process encodes, with the labels of all that the loss is computed of
+    step: int = 0  # its number, from 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -586,13 +619,22 @@ class Loader:
 
     samples: Samples
     team: Team
+    sampler: VideoSampler | None = None  # draws videos beside the own ones
 
-    def load(self, rows: Tensor, parts: int = 1) -> StepBatches:
-        """The batches of some samples, in as many parts."""
-        return StepBatches(rows, [self._batch(part) for part in rows.chunk(parts)])
+    def load(self, rows: Tensor, parts: int = 1, step: int = 0) -> StepBatches:
+        """The batches of some samples, in as many parts; the number of the step says which videos are sampled."""
+        sampled = (
+            None if self.sampler is None else self.sampler(self.samples.query[rows], self.samples.video[rows], step)
+        )
+        videos = [None] * parts if sampled is None else sampled.chunk(parts)
+        batches = [self._batch(*part) for part in zip(rows.chunk(parts), videos, strict=False)]
+        return StepBatches(rows, batches, step)
 
-    def _batch(self, rows: Tensor) -> Batch:
-        own = self.samples.batch(self.team.share(rows), pinned=self.team.device.type == "cuda")
+    def _batch(self, rows: Tensor, sampled: Tensor | None) -> Batch:
+        share = self.team.share(torch.arange(len(rows)))
+        own = self.samples.batch(
+            rows[share], pinned=self.team.device.type == "cuda", sampled=None if sampled is None else sampled[share]
+        )
         if self.team.size == 1:
             return own
         return replace(
@@ -605,7 +647,7 @@ class Loader:
 
 
 @contextmanager
-def prefetched(loader: Loader, rows: Iterator[Tensor], parts: int) -> Iterator[Iterator[StepBatches]]:
+def prefetched(loader: Loader, rows: Iterator[Tensor], parts: int, first: int = 0) -> Iterator[Iterator[StepBatches]]:
     """The batches of ``rows``, made in a thread of their own, ``AHEAD`` of who takes them."""
     waiting: queue.Queue[StepBatches | BaseException | None] = queue.Queue(AHEAD)
     stop = threading.Event()
@@ -619,10 +661,10 @@ def prefetched(loader: Loader, rows: Iterator[Tensor], parts: int) -> Iterator[I
 
     def fill() -> None:
         try:
-            for some in rows:
+            for step, some in enumerate(rows, start=first):
                 if stop.is_set():
                     return
-                put(loader.load(some, parts))
+                put(loader.load(some, parts, step))
             put(None)
         except BaseException as error:  # it belongs to who takes the batches
             put(error)
@@ -682,7 +724,7 @@ class Stepper:
     def _step(self, work: StepBatches, draw: DrawNegatives, number: int) -> dict[str, float]:
         self.optimiser.zero_grad(set_to_none=True)
         if len(work.batches) != min(self.parts, len(work.rows)):
-            work = self.loader.load(work.rows, self.parts)
+            work = self.loader.load(work.rows, self.parts, work.step)
         terms: dict[str, float] = {}
         for batch in work.batches:
             share = len(batch) / len(work.rows)

@@ -21,8 +21,8 @@ from typing import Any, Self
 from moment_retrieval.distributed import StopRequest
 from moment_retrieval.errors import at
 from moment_retrieval.jsonfiles import as_object, decode, parse_json, read_bytes, write_atomically
+from moment_retrieval.settings import SELECTED_BY
 from moment_retrieval.train import DONE, STOPPED, train
-from moment_retrieval.training.evaluation import SELECTED
 from moment_retrieval.training.events import EVENTS, curves, read_events
 from moment_retrieval.training.plan import PLAN, BadPlan, Plan
 
@@ -153,7 +153,8 @@ class StopWhenWorse(StopRequest):
 
 def curve_of(folder: Path) -> list[float]:
     """The best validation score so far at each evaluation of a training."""
-    return list(accumulate((value for _, value in curves(read_events(folder)).get(SELECTED, [])), max))
+    selected_by = Plan.read(folder).selected_by
+    return list(accumulate((value for _, value in curves(read_events(folder)).get(selected_by, [])), max))
 
 
 def tune(folder: Path, *, stop: StopRequest | None = None, report: Callable[[Trial], None] = print) -> list[Trial]:
@@ -185,7 +186,7 @@ def tune(folder: Path, *, stop: StopRequest | None = None, report: Callable[[Tri
             break  # somebody stopped it; the training goes on there
         trials.append(trial)
         report(trial)
-        write_table(folder / TABLE, trials)
+        write_table(folder / TABLE, trials, tuning.plan.get("selected_by", SELECTED_BY))
     return sorted(trials, key=lambda one: (-(one.best if one.best is not None else -1.0), one.number))
 
 
@@ -221,13 +222,13 @@ def _trained(folder: Path, plan: Plan, trial: Trial, finished: Sequence[Sequence
     return trial
 
 
-def write_table(path: Path, trials: Sequence[Trial]) -> None:
-    """Write all trials as CSV, the best first."""
+def write_table(path: Path, trials: Sequence[Trial], metric: str) -> None:
+    """Write all trials as CSV, the best by ``metric`` first."""
     names = list(trials[0].settings) if trials else []
     rows = sorted(trials, key=lambda one: (-(one.best if one.best is not None else -1.0), one.number))
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["trial", *names, "state", SELECTED, "evaluations"])
+        writer.writerow(["trial", *names, "state", metric, "evaluations"])
         for one in rows:
             best = "" if one.best is None else f"{one.best:.6f}"
             writer.writerow([one.number, *one.settings.values(), one.state, best, len(one.curve)])

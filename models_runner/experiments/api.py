@@ -19,6 +19,7 @@ from models_runner.experiments.selectors import experiments_with_trainings, stat
 from models_runner.experiments.services import experiment_create, training_cancel, training_resume
 from models_runner.experiments.settings import PRESETS
 from models_runner.models import Experiment, Training
+from moment_retrieval.settings import Boundaries, Encoder, Ranking, Streams
 
 
 class TrainingOutput(serializers.ModelSerializer[Training]):
@@ -100,6 +101,14 @@ class ExperimentInput(serializers.Serializer[Any]):
         required=False, help_text="CONQUER's candidates come from the split of the query's own video."
     )
     shuffle_links = serializers.BooleanField(required=False)
+    sampled_videos = serializers.IntegerField(required=False, help_text="CONQUER's; 0 if left out, its authors 3.")
+    sampled_pool = serializers.IntegerField(required=False)
+    score_videos = serializers.BooleanField(required=False, help_text="CONQUER's, with sampled videos.")
+    ranking = serializers.ChoiceField(list(Ranking), required=False, help_text="CONQUER's; disjoint if left out.")
+    encoder = serializers.ChoiceField(list(Encoder), required=False, help_text="XML's; transformer if left out.")
+    modular = serializers.BooleanField(required=False, help_text="XML's; true if left out.")
+    streams = serializers.ChoiceField(list(Streams), required=False, help_text="XML's; both if left out.")
+    boundaries = serializers.ChoiceField(list(Boundaries), required=False, help_text="XML's; convolution if left out.")
 
 
 class Experiments(ApiView):

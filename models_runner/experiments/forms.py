@@ -11,7 +11,7 @@ from accounts.models import Project
 from core.forms import UNREADABLE_KEY
 from models_runner.experiments.models import MOST_SEEDS
 from models_runner.experiments.selectors import queries_by_source_split, trainings_with_weights
-from models_runner.experiments.settings import NAME_CANDIDATES, PRESETS, heads_of, options_of
+from models_runner.experiments.settings import ABLATIONS, NAME_CANDIDATES, PRESETS, heads_of, options_of
 from models_runner.features.selectors import KINDS, feature_choices
 from models_runner.leaderboard.forms import ReleaseField, ready_releases, releases_offer, rows_offer
 from models_runner.models import Experiment, Training
@@ -22,15 +22,22 @@ from moment_retrieval.settings import (
     PATIENCE,
     RELEASED,
     WARM_UP,
+    Boundaries,
+    Encoder,
     Objective,
+    Ranking,
     Settings,
+    Streams,
 )
 
 ABOUT = ("release", "baseline", "top_n", "seeds", "name", "preset", "labels")
+CONQUERS = ("sampled_videos", "sampled_pool", "score_videos", "ranking")
 CHANGES = (
     *("epochs", "evaluations_per_epoch", "patience", "batch", "lr", "hidden", "padding", "precision"),
     *("warmup", "end_offset_s", "endpoints", "mask_positives", "sum_positives", "hard_from_epoch", "hard_pool"),
     *("weigh_by_similarity", "same_split", "shuffle_links"),
+    *CONQUERS,
+    *ABLATIONS,
 )
 YES_NO = [("", "as the preset"), ("yes", "yes"), ("no", "no")]
 BOOLEAN_WORDS = {True: "yes", False: "no"}  # by programs
@@ -186,6 +193,30 @@ class ExperimentForm(forms.Form):
     shuffle_links = _yes_no(
         label="Shuffle queries and moments", help_text="A control that has nothing to learn; its scores are chance."
     )
+    sampled_videos = _whole(
+        0,
+        f"CONQUER learns the moment among the clips of so many other candidates, too. Its authors: 3; released: "
+        f"{OBJECTIVE.sampled_videos}.",
+        most=100,
+    )
+    sampled_pool = _whole(
+        0,
+        f"They are drawn from the candidates before the query's own video and so many more. Its authors: "
+        f"{OBJECTIVE.sampled_pool:,}.",
+    )
+    score_videos = _yes_no(help_text="CONQUER learns which of the sampled videos is the query's own. Released: no.")
+    ranking = _as_preset(
+        list(Ranking),
+        "CONQUER's moments of several videos: by their logits (disjoint, as released), weighed by the candidates' "
+        "scores (general) or by its own (exclusive).",
+    )
+    encoder = _as_preset(list(Encoder), "XML's. Released: transformer.")
+    modular = _yes_no(help_text="XML's query has a vector for what is seen and one for what is heard. Released: yes.")
+    streams = _as_preset(list(Streams), "What XML reads of a video. Released: both.")
+    boundaries = _as_preset(
+        list(Boundaries),
+        "XML finds moments by a convolution over their clips' scores, as sliding windows, or as groups of clips.",
+    )
 
     def __init__(
         self, *args: Any, project: Project, files: Mapping[str, Path] = MappingProxyType({}), **kwargs: Any
@@ -221,11 +252,31 @@ class ExperimentForm(forms.Form):
             self.add_error("same_split", "It is not known which split the videos of this project's queries came from.")
         if form_data.get("sum_positives") and baseline not in (None, Experiment.Baseline.RELOCLNET):
             self.add_error("sum_positives", "Only ReLoCLNet has a video contrast.")
+        self._refuse_options_of_others(form_data)
+        if not self.errors:
+            self._check_together(form_data)
         if {"baseline", "preset", "hidden"} <= form_data.keys() and form_data["hidden"]:
             heads = heads_of(form_data["baseline"], form_data["preset"])
             if form_data["hidden"] % heads:
                 self.add_error("hidden", f"The attention has {heads} heads: give a multiple of {heads}.")
         return form_data
+
+    def _refuse_options_of_others(self, form_data: Mapping[str, Any]) -> None:
+        baseline = form_data.get("baseline")
+        options = {Experiment.Baseline.CONQUER: CONQUERS, Experiment.Baseline.XML: ABLATIONS}
+        for owner, names in options.items():
+            for name in names if baseline not in (None, owner) else ():
+                if form_data.get(name) not in (None, ""):
+                    self.add_error(name, f"Only {owner.label} has this setting.")
+
+    def _check_together(self, form_data: Mapping[str, Any]) -> None:
+        """Refuse settings that a training would refuse for another one."""
+        if form_data["score_videos"] and not form_data["sampled_videos"]:
+            self.add_error("score_videos", "CONQUER learns it among sampled videos: sample 1 or more.")
+        elif form_data["ranking"] == Ranking.EXCLUSIVE and not form_data["score_videos"]:
+            self.add_error("ranking", "Exclusive ranks by CONQUER's own scores of videos: let it score them.")
+        if form_data["boundaries"] not in ("", Boundaries.CONVOLUTION) and form_data["end_offset_s"] == 0:
+            self.add_error("end_offset_s", "Windows and groups end with their last clip: leave it empty.")
 
     def values(self) -> dict[str, Any]:
         """The arguments of ``experiment_create``."""

@@ -10,13 +10,18 @@ from moment_retrieval.settings import (
     PATIENCE,
     RELEASED,
     WARM_UP,
+    Boundaries,
     epochs_of,
     evaluations_per_epoch_of,
 )
 
-SIZES = ("hidden", "heads", "inner")
-OBJECTIVE = ("weigh_by_similarity", "mask_positives", "sum_positives", "hard_from_epoch", "hard_pool")
-PARTS = {"sizes": SIZES, "objective": OBJECTIVE, "decoding": ("end_offset_s",), "reading": ("endpoints",)}
+ABLATIONS = ("encoder", "modular", "streams", "boundaries")  # of XML
+SIZES = ("hidden", "heads", "inner", "score_videos", *ABLATIONS)
+OBJECTIVE = (
+    *("weigh_by_similarity", "mask_positives", "sum_positives", "hard_from_epoch", "hard_pool"),
+    *("sampled_videos", "sampled_pool"),
+)
+PARTS = {"sizes": SIZES, "objective": OBJECTIVE, "decoding": ("end_offset_s", "ranking"), "reading": ("endpoints",)}
 SMALL = {"epochs": 6, "evaluations_per_epoch": 1.0, "batch": 64, "lr": 1e-3, "padding": "compact"}
 SMALL_SIZES = {"hidden": 64, "heads": 4, "inner": 128}  # as far as a model has them
 NAME_CANDIDATES = [name for name, one in RELEASED.items() if not one.needs_candidates]  # baselines that search all
@@ -44,7 +49,8 @@ def options_of(baseline: str, top_n: int, preset: str, changes: Mapping[str, Any
         options |= SMALL
         sizes = {name: size for name, size in SMALL_SIZES.items() if hasattr(RELEASED[baseline].config, name)}
         parts["sizes"] = {**sizes, **parts["sizes"]}
-        parts["decoding"] = {"end_offset_s": 0.0, **parts["decoding"]}  # released ends are late: a fault to ask for
+        if parts["sizes"].get("boundaries", Boundaries.CONVOLUTION) == Boundaries.CONVOLUTION:
+            parts["decoding"] = {"end_offset_s": 0.0, **parts["decoding"]}  # released ends are late: a fault to ask for
     return {**options, **rest, **parts}
 
 
@@ -81,7 +87,8 @@ def settings_changed(options: Mapping[str, Any], baseline: str, top_n: int) -> d
         {
             **{name: objective[name] for name in OBJECTIVE},
             **{"shuffle_links": False, "same_split": False, "warmup": WARM_UP},
-            **{"hidden": settings.config.hidden, "endpoints": settings.reading.endpoints},
+            **{name: getattr(settings.config, name, None) for name in ("hidden", "score_videos", *ABLATIONS)},
+            **{"endpoints": settings.reading.endpoints, "ranking": settings.decoding.ranking},
             **options_of(baseline, top_n, "released", {}),
         }
     )

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('models_runner', '0006_any_number_of_moments'),
+        ('models_runner', '0007_more_measures'),
     ]
 
     operations = [

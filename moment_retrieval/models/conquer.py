@@ -111,7 +111,9 @@ class Conquer(nn.Module):
         each = len(batch.video) // len(batch.queries)
         query_index = torch.arange(len(batch.queries), device=queries.words.device).repeat_interleave(each)
         output = self.locate(queries.taken(query_index), self.encode_clips(batch.video, batch.subtitle))
-        return replace(output, start=processes.logits(output.start), end=processes.logits(output.end))
+        start, end = (processes.logits(logits, each) for logits in (output.start, output.end))
+        videos = None if output.videos is None else processes.video_values(output.videos, each)
+        return replace(output, start=start, end=end, videos=videos)
 
     def encode_queries(self, queries: Sequences) -> EncodedQueries:
         """Words that have seen each other, all T places of them."""

@@ -6,7 +6,7 @@ Pairs are always (video, subtitle).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -23,7 +23,10 @@ from moment_retrieval.models.blocks import (
     PositionalEncoding,
     initialise,
 )
+from moment_retrieval.proposals import Proposals
 from moment_retrieval.settings import Config, Padding
+
+Propose = Callable[[Tensor, Tensor], Proposals]  # of scores [N, V, W] and how many clips are real [N, V]
 
 
 class SpanHead(nn.Module):
@@ -89,6 +92,8 @@ class TwoStream(nn.Module):
         score_level, span_level: after which encoder, from 0, a video is scored and its spans are found.
     """
 
+    propose: Propose | None = None  # proposes moments from the scores of clips; None: start and end are predicted
+
     def __init__(
         self, config: Config, *, encoders: int, query_encoders: int, score_level: int, span_level: int
     ) -> None:
@@ -120,20 +125,21 @@ class TwoStream(nn.Module):
         rows = self.query_position(self.query_input(queries.rows), layout.position)
         for encoder in self.query_encoders:
             rows = encoder(rows, layout)
-        parts = layout.spread(wide(self.query_split(rows))).masked_fill(~layout.real[..., None], NOTHING).softmax(1)
+        return self.split_queries(rows, layout)
+
+    def split_queries(self, rows: Tensor, layout: Layout) -> Pair:
+        """Encoded words [R, H] -> both parts of each query, [Q, H] each."""
+        parts = self.word_weights(rows, layout)
         pictures, words = (parts.transpose(1, 2) @ layout.spread(rows)).unbind(1)  # [Q, 2, W] x [Q, W, H]
         return pictures, words
 
+    def word_weights(self, rows: Tensor, layout: Layout) -> Tensor:
+        """How much of each word is in each part of its query [Q, W, parts]; all words together 1."""
+        return layout.spread(wide(self.query_split(rows))).masked_fill(~layout.real[..., None], NOTHING).softmax(1)
+
     def encode_videos(self, video: Sequences, subtitle: Sequences) -> EncodedVideos:
         """Both streams of each video after every encoder."""
-        lengths, device = (video.lengths, subtitle.lengths), video.rows.device
-        is_compact = self.config.padding is Padding.COMPACT
-        around = 0 if is_compact else self.config.kernel_size // 2  # clips that the convolution sees after the last
-        row_counts = (torch.maximum(*lengths) + around).clamp(max=self.config.clips)
-        if not is_compact:  # attention over a stream without clips is the mean over all the padding
-            row_counts = torch.where(torch.minimum(*lengths) == 0, self.config.clips, row_counts)
-        narrow = _layouts(lengths, row_counts, device)
-        wide = narrow if is_compact else _layouts(lengths, torch.full_like(lengths[0], self.config.clips), device)
+        narrow, wide = self.layouts((video.lengths, subtitle.lengths), video.rows.device)
         visual_rows = self.video.first(video.rows, wide[0], self.clip_position)
         subtitle_rows = self.subtitle.first(subtitle.rows, wide[1], self.clip_position)
         pair = wide[0].narrowed(visual_rows, narrow[0]), wide[1].narrowed(subtitle_rows, narrow[1])
@@ -147,6 +153,18 @@ class TwoStream(nn.Module):
             levels[len(levels)] = pair
         return EncodedVideos(levels, narrow)
 
+    def layouts(self, lengths: Pair, device: torch.device) -> tuple[tuple[Layout, Layout], tuple[Layout, Layout]]:
+        """Of both streams, the rows that are kept after the first encoder, and those it computes."""
+        is_compact = self.config.padding is Padding.COMPACT
+        around = 0 if is_compact else self.config.kernel_size // 2  # clips that the convolution sees after the last
+        row_counts = (torch.maximum(*lengths) + around).clamp(max=self.config.clips)
+        if not is_compact:  # attention over a stream without clips is the mean over all the padding
+            row_counts = torch.where(torch.minimum(*lengths) == 0, self.config.clips, row_counts)
+        narrow = _layouts(lengths, row_counts, device)
+        if is_compact:
+            return narrow, narrow
+        return narrow, _layouts(lengths, torch.full_like(lengths[0], self.config.clips), device)
+
     def video_scores(self, queries: Pair, videos: EncodedVideos) -> Tensor:
         """How well each query suits each video, by the cosine of its best clip, both streams averaged [Q, B]."""
         near = (functional.normalize(part, dim=-1, eps=LENGTH_EPSILON) for part in queries)
@@ -156,6 +174,11 @@ class TwoStream(nn.Module):
     def span_logits(self, queries: Pair, videos: EncodedVideos) -> tuple[Tensor, Tensor]:
         """Start and end logits of each query in the video beside it [B, W]; the real clips are the video stream's."""
         return self.span_head(self.similarity(queries, videos), videos.layouts[0].real)
+
+    def curves(self, queries: Pair, videos: EncodedVideos) -> tuple[Tensor, Tensor]:
+        """Probabilities of each query's start and end in the video beside it [B, W]."""
+        start, end = (boundary.softmax(1) for boundary in self.span_logits(queries, videos))
+        return start, end
 
     def similarity(self, queries: Pair, videos: EncodedVideos) -> Tensor:
         """How like each query the clips of the video beside it are [B, W], streams averaged; spans are found by it."""

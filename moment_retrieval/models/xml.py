@@ -21,6 +21,11 @@ class XmlOutput:
     start: Tensor
     end: Tensor
 
+    def span_losses(self, batch: Batch) -> Tensor:
+        """Cross-entropies of start and end, their sum per sample [B]."""
+        start, end = boundary_loss(self.start, self.end, batch.start, batch.end)
+        return start + end
+
 
 class Xml(TwoStream):
     """Videos are scored by clips before the streams meet; moments are found after."""
@@ -36,7 +41,7 @@ class Xml(TwoStream):
 
 def xml_loss(output: XmlOutput, batch: Batch, objective: Objective, draw: DrawNegatives) -> Loss:
     """Start and end in the own video, the own video before others, the own query before others."""
-    spans = sum(boundary_loss(output.start, output.end, batch.start, batch.end))
+    spans = output.span_losses(batch)
     videos, queries = both_hinges(
         output.scores, positives_of(batch, masked=objective.mask_positives), draw, objective.margin
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol, Self, TypeAlias
 
@@ -42,14 +42,29 @@ from moment_retrieval.tables import RunTable
 from moment_retrieval.training.feature_rows import FeatureCache, Store, opened_stores
 from moment_retrieval.training.plan import BadPlan, Plan
 
+TRAIN = "train"  # the training queries, among splits
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Candidates of queries, best first: numbers of videos [Q, n], -1 is none; their scores, if the source has any."""
+
+    videos: Tensor
+    scores: Tensor | None = None
+
+    def first(self, count: int) -> Candidates:
+        """The best ``count`` of each query."""
+        return Candidates(self.videos[:, :count], None if self.scores is None else self.scores[:, :count])
+
 
 @dataclass(frozen=True, eq=False)
 class FirstStage:
-    """Candidates by split, numbers of videos [Q, n], -1 is none; the share of relevant moments in them."""
+    """Candidates by split, and the share of relevant moments in them; ``lists`` are longer, to sample videos from."""
 
     name: str
-    candidates: dict[str, Tensor]
+    candidates: dict[str, Candidates]
     recall: dict[str, float]
+    lists: dict[str, Tensor] = field(default_factory=dict)  # by split, and of the training queries
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,19 +77,33 @@ class CandidateRequest:
     splits: list[Split]
     feature_cache: FeatureCache  # for the features of a source that is a model
     device: torch.device  # where that model computes
+    list_length: int = 0  # of the lists that videos are sampled from, of splits and of ``train``; 0: none
+    train: Sequence[str] = ()  # ids of the training queries
+
+    def queries(self) -> dict[str, Sequence[str]]:
+        """Return the ids of all queries that have candidates, by split."""
+        train = {TRAIN: self.train} if self.list_length else {}
+        return {split.name: split.judged.query_ids for split in self.splits} | train
+
+    @property
+    def depth(self) -> int:
+        """How many videos are ranked at the most."""
+        return max(self.count, self.list_length)
 
 
 def first_stage(plan: Plan, request: CandidateRequest) -> FirstStage:
     """Read a plan's candidate source; its paths must not depend on the folder. Raises ScoringError."""
     source = plan.candidates or {}
     path, allowed = Path(source["path"]), Allowed.read(source.get("groups"))
-    name, candidates = (_listed if source["source"] == "listed" else _scored)(path, request, allowed)
-    name += "" if allowed is None else " of its group"
+    name, ranked = (_listed if source["source"] == "listed" else _scored)(path, request, allowed)
+    name += f", top {request.count}" + ("" if allowed is None else " of its group")
+    candidates = {split.name: ranked[split.name].first(request.count) for split in request.splits}
     recall = {
-        split.name: candidate_recall(candidates[split.name], _relevant(split, request.clips))
+        split.name: candidate_recall(candidates[split.name].videos, _relevant(split, request.clips))
         for split in request.splits
     }
-    return FirstStage(name, candidates, recall)
+    lists = {name: one.first(request.list_length).videos for name, one in ranked.items()} if request.list_length else {}
+    return FirstStage(name, candidates, recall, lists)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +130,7 @@ class Allowed:
         return (query_groups[:, None] == video_groups[None, :]) | (query_groups == -2)[:, None]
 
 
-def _listed(path: Path, request: CandidateRequest, allowed: Allowed | None) -> tuple[str, dict[str, Tensor]]:
+def _listed(path: Path, request: CandidateRequest, allowed: Allowed | None) -> tuple[str, dict[str, Candidates]]:
     number = {request.clips.names[index]: index for index in request.clips.found.tolist()}
     with at(str(path)):
         lists = {
@@ -109,26 +138,29 @@ def _listed(path: Path, request: CandidateRequest, allowed: Allowed | None) -> t
             for query, names in as_object(parse_json(decode(read_bytes(path))), "the lists").items()
         }
     candidates = {}
-    for split in request.splits:
-        asking = split.judged.query_ids
-        mask = allowed and allowed.among(request.clips.names, asking)
-        candidates[split.name] = listed_candidates(lists, asking, request.count, mask)
-    return f"{path.stem}, top {request.count}", candidates
+    for name, query_ids in request.queries().items():
+        parts = []
+        for first in range(0, len(query_ids), QUERIES):
+            some = query_ids[first : first + QUERIES]
+            mask = allowed and allowed.among(request.clips.names, some)
+            parts.append(listed_candidates(lists, some, request.depth, mask))
+        candidates[name] = Candidates(torch.cat(parts))
+    return path.stem, candidates
 
 
-def _scored(folder: Path, request: CandidateRequest, allowed: Allowed | None) -> tuple[str, dict[str, Tensor]]:
+def _scored(folder: Path, request: CandidateRequest, allowed: Allowed | None) -> tuple[str, dict[str, Candidates]]:
     with at("candidates"):
         training_folder, which = checkpoint_at(folder)
         trained = open_trained(training_folder, which=which, device=request.device)
         if RELEASED[trained.plan.baseline].needs_candidates:
             raise BadPlan("they come from xml or reloclnet: conquer needs candidates itself")
         with opened_stores(trained.plan) as stores:
-            return f"{trained.plan.baseline}, top {request.count}", _scored_by(trained, request, stores, allowed)
+            return trained.plan.baseline, _scored_by(trained, request, stores, allowed)
 
 
 def _scored_by(
     trained: Trained, request: CandidateRequest, stores: dict[str, Store], allowed: Allowed | None
-) -> dict[str, Tensor]:
+) -> dict[str, Candidates]:
     """The videos a model scores highest, of those that CONQUER can look into."""
     readers, feature_cache = (
         readers_of(trained.plan),
@@ -140,18 +172,20 @@ def _scored_by(
     corpus = encode_corpus(trained.model, batches(theirs, theirs.found, request.device, request.feature_cache.on_item))
     searched = [theirs.names[index] for index in theirs.found.tolist()]
     result = {}
-    for split in request.splits:
-        queries = feature_cache.prepared(split.name, split.judged.query_ids, stores["query"], readers["query"])
-        candidates = torch.full((len(queries), min(request.count, len(numbers))), -1)
+    for name, query_ids in request.queries().items():
+        queries = feature_cache.prepared(name, query_ids, stores["query"], readers["query"])
+        candidates = torch.full((len(queries), min(request.depth, len(numbers))), -1)
+        scores = torch.zeros(candidates.shape)
         for rows in queries.lengths.nonzero().squeeze(1).split(QUERIES):
             request.feature_cache.on_item()
-            asking = [split.judged.query_ids[row] for row in rows.tolist()]
-            mask = None if allowed is None else allowed.among(searched, asking).to(request.device)
+            some = [query_ids[row] for row in rows.tolist()]
+            mask = None if allowed is None else allowed.among(searched, some).to(request.device)
             with torch.inference_mode():
                 encoded = trained.model.encode_queries(queries.taken(rows).to(request.device))
-                best, _ = best_videos(corpus.scores(encoded), request.count, mask)
+                best, values = best_videos(corpus.scores(encoded), request.depth, mask)
             candidates[rows] = torch.where(best.cpu() < 0, -1, numbers[best.cpu()])
-        result[split.name] = candidates
+            scores[rows] = values.cpu()
+        result[name] = Candidates(candidates, scores)
     return result
 
 
@@ -166,7 +200,6 @@ def _relevant(split: Split, clips: Clips) -> list[list[int]]:
 
 
 VIDEOS, QUERIES = 128, 256  # at once; between them training may be asked to stop
-SELECTED = "ndcg@20_0.5"  # of the paper's convention: what the best weights are chosen by
 OnPart = Callable[[], None]
 
 
@@ -235,19 +268,19 @@ class WholeCorpus:
 
 @dataclass(frozen=True, eq=False)
 class AmongCandidates:
-    """CONQUER: only the candidates of each query are searched; ``candidates`` of each split [Q, n], -1 is none.
+    """CONQUER: only the candidates of each query are searched, by split.
 
-    It ranks no videos itself: those of VR are the candidates, in their order.
+    It ranks no videos of a corpus itself: those of VR are the candidates, in their order.
     """
 
     clips: Clips
     decoding: Decoding
     device: torch.device
-    candidates: dict[str, Tensor]
+    candidates: dict[str, Candidates]
 
     def __call__(self, model: Any, splits: list[Split], on_part: OnPart) -> dict[str, Answers]:
-        sources = [numbers.flatten() for split in splits for numbers in (self.candidates[split.name], split.own_video)]
-        numbers = torch.cat(sources).unique()
+        sources = [numbers for split in splits for numbers in (self.candidates[split.name].videos, split.own_video)]
+        numbers = torch.cat([source.flatten() for source in sources]).unique()
         videos = numbers[numbers >= 0]
         with torch.inference_mode():
             parts = batches(self.clips, videos, self.device, on_part)
@@ -255,18 +288,23 @@ class AmongCandidates:
         tables = {}
         for split in splits:
             candidates = self.candidates[split.name]
-            indexes = indexes_of(candidates, videos)
+            indexes = indexes_of(candidates.videos, videos)
 
             def search_some(
-                queries: Sequences, rows: Tensor, own: Tensor, indexes: Tensor = indexes
+                queries: Sequences,
+                rows: Tensor,
+                own: Tensor,
+                indexes: Tensor = indexes,
+                scores: Tensor | None = candidates.scores,
             ) -> dict[Task, RankedMoments]:
-                best = [
-                    search_candidates(model, queries, encoded, some, self.decoding)
-                    for some in (indexes[rows], own[:, None])
-                ]
-                ranks = torch.arange(indexes.shape[1]).neg().expand(len(rows), -1).double()
-                order = ranked_videos(indexes[rows].clamp(min=0), ranks.masked_fill(indexes[rows] < 0, -torch.inf))
-                return {Task.VCMR: best[0], Task.SVMR: best[1], Task.VR: order}
+                some, one = indexes[rows], own[:, None]
+                some_scores, one_score = (None, None) if scores is None else (scores[rows], torch.ones(one.shape))
+                ranks = torch.arange(some.shape[1]).neg().expand(some.shape).double()
+                return {
+                    Task.VCMR: search_candidates(model, queries, encoded, some, self.decoding, scores=some_scores),
+                    Task.SVMR: search_candidates(model, queries, encoded, one, self.decoding, scores=one_score),
+                    Task.VR: ranked_videos(some.clamp(min=0), ranks.masked_fill(some < 0, -torch.inf)),
+                }
 
             tables[split.name] = answers(self, split, videos, search_some, on_part)
         return tables

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from moment_retrieval.errors import ScoringError, at
 from moment_retrieval.jsonfiles import as_object, decode, is_finite, parse_json, read_bytes, shown, write_atomically
+from moment_retrieval.preprocessing import CLIP_S, Boundary
 from moment_retrieval.settings import (
     EPOCHS,
     EVALUATIONS_PER_EPOCH,
@@ -17,10 +19,15 @@ from moment_retrieval.settings import (
     PATIENCE,
     RELEASED,
     RUN_MOMENTS,
+    SELECTED_BY,
     WARM_UP,
+    Boundaries,
+    Encoder,
     FeatureOptions,
     Padding,
+    Ranking,
     Settings,
+    member_of,
 )
 
 PLAN = "plan.json"
@@ -28,7 +35,7 @@ PRECISIONS, DEVICES = ("float32", "bfloat16", "float16"), ("auto", "cpu", "cuda"
 SOURCES = ("checkpoint", "listed")
 FILES = ("train", "val", "test", "corpus", "video", "subtitle", "query")
 OPTIONAL_FILES = ("test", "subtitle")
-LATER: Mapping[str, Any] = {"reading": {}}  # what the first plans did not name
+LATER: Mapping[str, Any] = {"reading": {}, "selected_by": SELECTED_BY}  # what the first plans did not name
 FREE = frozenset({"device", "threads", "checkpoint_every_s", "keep_predictions", "patience"})  # may change on the way
 
 
@@ -41,7 +48,7 @@ class Plan:
     """One training; a relative path is relative to the folder of the plan."""
 
     baseline: str  # xml, reloclnet or conquer
-    train: str  # pseudo-positives, ``train_topN.json`` of this N or a larger one
+    train: str  # pseudo-positives, ``train_topN.json`` of this N or a larger one; or TVR's own training file
     # val, test, corpus: judged moments of both splits (``test`` may be absent), and the videos that are searched
     val: str
     corpus: str
@@ -64,6 +71,7 @@ class Plan:
     epochs: int = EPOCHS[40]  # as planned; the learning rate falls to 0 by their end
     evaluations_per_epoch: float = EVALUATIONS_PER_EPOCH[20]  # may be less than 1
     patience: int = PATIENCE  # evaluations without improvement after which training stops; 0: never
+    selected_by: str = SELECTED_BY  # the metric of an evaluation that the best weights are chosen by
     batch: int | None = None  # samples of a step, on all devices together; None: as released
     lr: float = LEARNING_RATE  # learning rate at its highest
     warmup: float = WARM_UP  # share of the steps until then
@@ -172,6 +180,7 @@ RULES: dict[str, tuple[Callable[[Any], bool], str]] = {
     "epochs": _whole(1),
     "evaluations_per_epoch": _real(lambda value: value > 0, "more than 0"),
     "patience": _whole(0),
+    "selected_by": (lambda value: isinstance(value, str) and value != "", "the name of a metric"),
     "batch": _whole(1, none=True),
     "lr": _real(lambda value: value > 0, "more than 0"),
     "warmup": _real(lambda value: 0 <= value < 1, "from 0 to less than 1"),
@@ -188,6 +197,7 @@ NEEDED = (
     *("inner", "centres", "narrow"),  # of CONQUER alone
 )
 MAY_BE_NONE = ("hard_from_epoch",)
+FIXED = {"padding", "boundary"}  # which are not of any part of a plan: the first stands beside them
 SettingsT = TypeVar("SettingsT")
 
 
@@ -206,13 +216,11 @@ def settings_of(plan: Plan, sizes: Mapping[str, int] | None = None) -> Settings:
     for name, size in (sizes or {}).items():
         if plan.sizes.get(name, size) != size:
             raise OtherSizes(f"{name} is {plan.sizes[name]} in the plan, and the features have {size}")
-    if plan.sizes.get("score_videos"):
-        raise BadPlan("score_videos needs sampled videos beside the own one, which training does not draw")
     if plan.objective.get("sum_positives") and plan.baseline != "reloclnet":
         raise BadPlan(f"objective: sum_positives is of ReLoCLNet's video contrast, {plan.baseline} has none")
     config = config_of(plan, sizes)
     _check_sizes(config)
-    return replace(
+    settings = replace(
         released,
         config=config.changed({"padding": plan.padding}),
         objective=changed(released.objective, "objective", plan.objective),
@@ -220,6 +228,9 @@ def settings_of(plan: Plan, sizes: Mapping[str, int] | None = None) -> Settings:
         reading=feature_options_of(plan),
         batch=plan.batch or released.batch,
     )
+    _check_videos(plan, settings)
+    _check_ends(settings)
+    return settings
 
 
 def config_of(plan: Plan, sizes: Mapping[str, int] | None = None) -> Any:
@@ -229,7 +240,37 @@ def config_of(plan: Plan, sizes: Mapping[str, int] | None = None) -> Any:
 
 def feature_options_of(plan: Plan) -> FeatureOptions:
     """How a plan reads features. Raises BadPlan."""
-    return changed(RELEASED[plan.baseline].reading, "reading", plan.reading)
+    reading = changed(RELEASED[plan.baseline].reading, "reading", plan.reading)
+    return replace(reading, boundary=Boundary.LAST) if _scores_clips(config_of(plan)) else reading
+
+
+def _scores_clips(config: Any) -> bool:
+    """Whether a model finds moments by the scores of clips, which are trained by the clips inside a moment."""
+    return getattr(config, "boundaries", Boundaries.CONVOLUTION) is not Boundaries.CONVOLUTION
+
+
+def _check_videos(plan: Plan, settings: Settings) -> None:
+    """Raise BadPlan where CONQUER's sampled videos, its score of videos and its ranking do not go together."""
+    count, scores_videos = settings.objective.sampled_videos, getattr(settings.config, "score_videos", False)
+    ranking = settings.decoding.ranking
+    if not settings.needs_candidates and (count or ranking is not Ranking.DISJOINT):
+        option = "objective: sampled_videos" if count else "decoding: ranking"
+        raise BadPlan(f"{option} is CONQUER's, {plan.baseline} has no candidates of a first stage")
+    if scores_videos and not count:
+        raise BadPlan(
+            "sizes: score_videos is learnt among sampled videos: set sampled_videos of objective to 1 or more"
+        )
+    if ranking is Ranking.EXCLUSIVE and not scores_videos:
+        raise BadPlan("decoding: ranking exclusive needs a model that scores videos: set score_videos of sizes to true")
+    if ranking is Ranking.GENERAL and (plan.candidates or {}).get("source") == "listed":
+        raise BadPlan("decoding: ranking general needs scores of the first stage, a list has none: name a checkpoint")
+
+
+def _check_ends(settings: Settings) -> None:
+    """Raise BadPlan where moments that end with their last clip are moved."""
+    if _scores_clips(settings.config) and settings.decoding.end_offset_s != CLIP_S:
+        method = settings.config.boundaries
+        raise BadPlan(f"decoding: end_offset_s moves no end of {method}, which end with their last clip: leave it out")
 
 
 def _check_sizes(config: Any) -> None:
@@ -243,18 +284,24 @@ def _check_sizes(config: Any) -> None:
         raise BadPlan(f"sizes: dropout must be from 0 to less than 1, got {config.dropout}")
     if config.kernel_size % 2 == 0:
         raise BadPlan(f"sizes: kernel_size must be odd, got {config.kernel_size}")
+    if getattr(config, "encoder", None) is Encoder.LSTM and config.hidden % 2:
+        raise BadPlan(f"sizes: hidden must be even for the two directions of an lstm, got {config.hidden}")
 
 
 def changed(settings: SettingsT, name: str, changes: Mapping[str, Any]) -> SettingsT:
     """Settings with some values changed. Raises BadPlan for what they do not have or cannot be."""
-    field_names = {one.name for one in fields(settings)}  # type: ignore[arg-type]
+    field_names = {one.name for one in fields(settings)} - FIXED  # type: ignore[arg-type]
     if unknown := sorted(set(changes) - field_names):
         raise BadPlan(f"{name}: nothing is known of {', '.join(unknown)}")
     for key, value in changes.items():
+        released = getattr(settings, key)
         none = value is None and key in MAY_BE_NONE
-        if not (none or _alike(value, getattr(settings, key))):
-            raise BadPlan(f"{name}: {key} must be like {getattr(settings, key)!r}, got {shown(value)}")
-    return replace(settings, **changes)  # type: ignore[type-var]
+        if isinstance(released, StrEnum) and value not in list(type(released)):
+            raise BadPlan(f"{name}: {key} must be one of {', '.join(type(released))}, got {shown(value)}")
+        if not (none or isinstance(released, StrEnum) or _alike(value, released)):
+            raise BadPlan(f"{name}: {key} must be like {released!r}, got {shown(value)}")
+    values = {key: member_of(getattr(settings, key), value) for key, value in changes.items()}
+    return replace(settings, **values)  # type: ignore[type-var]
 
 
 def _alike(value: Any, released: Any) -> bool:

@@ -14,13 +14,16 @@ from models_runner.experiments.services import experiment_create
 from models_runner.experiments.settings import PRESETS
 from models_runner.features.selectors import KINDS, feature_choices
 from models_runner.models import Experiment, Training
+from moment_retrieval.settings import Boundaries, Encoder, Ranking, Streams
 
 LOOK_S = 2.0
 FORM_OPTIONS = ("top_n", "seeds", "release", "name", "preset", "labels", "candidates", *CHANGES)  # the form's own names
 HELP = {
     **{"padding": "official or compact", "precision": "float32, bfloat16 or float16", "end_offset_s": "0 or 1.5"},
     **dict.fromkeys(("endpoints", "mask_positives", "sum_positives", "weigh_by_similarity"), "yes or no"),
-    **dict.fromkeys(("same_split", "shuffle_links"), "yes or no"),
+    **dict.fromkeys(("same_split", "shuffle_links", "score_videos", "modular"), "yes or no"),
+    **{"ranking": ", ".join(Ranking), "encoder": ", ".join(Encoder), "streams": ", ".join(Streams)},
+    "boundaries": ", ".join(Boundaries),
 }
 
 

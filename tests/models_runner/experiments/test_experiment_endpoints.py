@@ -303,6 +303,27 @@ def test_the_options_of_the_papers_can_be_chosen(site: Site) -> None:
     assert experiment.candidates == training and experiment.options["same_split"] is True
 
 
+def test_conquer_among_sampled_videos_and_ablations_of_xml_can_be_chosen(site: Site) -> None:
+    training = trained(site.order(how="done", name="first"))
+    conquer = {"baseline": "conquer", "candidates": training.uuid, "score_videos": "yes", "ranking": "exclusive"}
+    assert "sample 1 or more" in site.start(**conquer).content.decode()
+    assert "let it score them" in site.start(**{**conquer, "score_videos": ""}).content.decode()
+    assert site.start(**conquer, sampled_videos="3").status_code == 302
+    options = Experiment.objects.get(baseline="conquer").options
+    assert (options["objective"], options["sizes"]["score_videos"]) == ({"sampled_videos": 3}, True)
+    assert options["decoding"] == {"end_offset_s": 0.0, "ranking": "exclusive"}
+    assert "Only CONQUER has this setting." in site.start(sampled_videos="3").content.decode()
+    assert "Only XML has this setting." in site.start(encoder="lstm").content.decode()
+    assert "one of the available choices" in site.start(baseline="xml", encoder="gru").content.decode()
+    late = site.start(baseline="xml", boundaries="windows", end_offset_s="0").content.decode()
+    assert "Windows and groups end with their last clip" in late
+    ablations = {"encoder": "lstm", "modular": "no", "streams": "video", "boundaries": "windows"}
+    assert site.start(baseline="xml", **ablations).status_code == 302
+    options = Experiment.objects.latest("pk").options
+    assert {name: options["sizes"][name] for name in ablations} == {**ablations, "modular": False}
+    assert options["decoding"] == {}
+
+
 @pytest.mark.parametrize(("few", "preset"), [(3, "small"), (2, "released")])
 def test_a_small_corpus_begins_small(site: Site, monkeypatch: pytest.MonkeyPatch, few: int, preset: str) -> None:
     assert site.hand_made.project.dataset.corpus.videos.count() == 2

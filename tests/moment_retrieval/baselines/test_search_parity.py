@@ -8,14 +8,13 @@ from moment_retrieval.batches import Sequences
 from moment_retrieval.models.conquer import Conquer, EncodedClips
 from moment_retrieval.search import (
     RankedMoments,
-    by_probability,
     encode_corpus,
     largest,
     search,
     search_candidates,
     seconds,
 )
-from moment_retrieval.settings import Decoding
+from moment_retrieval.settings import Decoding, Ranking
 from tests.moment_retrieval.baselines import test_conquer_parity as conquer
 from tests.moment_retrieval.baselines.test_two_stream_parity import (  # noqa: F401
     BEHIND_THE_END,
@@ -120,14 +119,11 @@ def test_conquers_forty_best_moments_are_the_published_ones(case: str, longest: 
 
 def test_conquers_forty_likeliest_moments_are_the_published_ones() -> None:
     """The "general" alternative of the released code, which no published run used."""
-    candidates, videos = tensor(INFERENCE, "in/candidate_video"), tensor(INFERENCE, "in/vr_scores")
     model, queries, clips = conquer_inputs()
-    with torch.inference_mode():
-        encoded = model.encode_queries(queries).taken(torch.arange(4).repeat_interleave(10))
-        output = model.locate(encoded, clips)
-    start, end = (logits.softmax(1).unflatten(0, (4, 10)) for logits in (output.start, output.end))
-    decoding = Decoding(alpha=0, shortest=0, longest=24, end_offset_s=1.5)
-    moments = by_probability(start, end, videos, decoding)
-    assert torch.equal(candidates.gather(1, moments.video), tensor(INFERENCE, "general/moment_video"))
+    decoding = Decoding(alpha=0, shortest=0, longest=24, end_offset_s=1.5, ranking=Ranking.GENERAL)
+    scores, indexes = tensor(INFERENCE, "in/vr_scores"), torch.arange(40).view(4, 10)
+    moments = search_candidates(model, queries, clips, indexes, decoding, scores=scores)
+    videos = tensor(INFERENCE, "in/candidate_video").flatten()[moments.video]
+    assert torch.equal(videos, tensor(INFERENCE, "general/moment_video"))
     assert torch.equal(times(moments, decoding), tensor(INFERENCE, "general/moment_time"))
     torch.testing.assert_close(moments.score, tensor(INFERENCE, "general/moment_score"), rtol=1e-3, atol=0)

@@ -1,4 +1,4 @@
-"""One step of every baseline, by one process or by several.
+"""One step of every baseline and of some options, by one process or by several.
 
     torchrun --standalone --nproc-per-node 2 -m tests.moment_retrieval.training.steps FOLDER
 
@@ -8,6 +8,7 @@ makes it on the collection in FOLDER and leaves what came of it in ``FOLDER/rank
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors.torch import save_file
@@ -20,21 +21,32 @@ from moment_retrieval.losses import RandomNegatives
 from moment_retrieval.train import Loader, Stepper
 from moment_retrieval.training.feature_rows import FeatureCache
 from moment_retrieval.training.plan import settings_of
+from moment_retrieval.training.sampled_videos import VideoSampler
 from tests.moment_retrieval.training.tiny import plan_of
 
 SIZES = (15, 1)  # samples of a batch: one that two processes cannot share evenly, one too small to share
+CASES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {  # baseline, sizes and objective by name
+    "xml": ("xml", {}, {}),
+    "reloclnet": ("reloclnet", {}, {"mask_positives": True}),
+    "conquer": ("conquer", {}, {}),
+    "conquer among sampled videos": ("conquer", {"score_videos": True}, {"sampled_videos": 2}),
+    "xml by windows": ("xml", {"encoder": "lstm", "streams": "video", "boundaries": "windows"}, {}),
+    "xml without modules": ("xml", {"encoder": "cnn", "modular": False}, {}),
+}
 
 
-def losses_and_gradients(root: Path, baseline: str, size: int, team: Team, parts: int = 1) -> dict[str, torch.Tensor]:
+def losses_and_gradients(root: Path, case: str, size: int, team: Team, parts: int = 1) -> dict[str, torch.Tensor]:
     """Losses of a step and the gradients of all weights, by name."""
+    baseline, sizes, objective = CASES[case]
     unread = {"source": "listed", "path": "../video_corpus.json"}  # no step looks at candidates
     lists = unread if baseline == "conquer" else None
-    masked = {"mask_positives": baseline == "reloclnet"}
-    plan = plan_of(baseline, sizes={"dropout": 0.0}, candidates=lists, objective=masked)
+    plan = plan_of(baseline, sizes={"dropout": 0.0, **sizes}, candidates=lists, objective=objective)
     folder = root / f"rank-{team.rank}"
     folder.mkdir(exist_ok=True)
     dataset = read_dataset(plan.located(folder), FeatureCache(folder))
     settings = settings_of(plan, dataset.sizes)
+    ranked = torch.arange(12).expand(len(dataset.query_ids), -1)
+    sampler = VideoSampler(ranked, count, 20, seed=1) if (count := settings.objective.sampled_videos) else None
     torch.manual_seed(7)
     model = BASELINES[baseline].model(settings.config)
     before = {name: value.clone() for name, value in model.state_dict().items()}
@@ -43,7 +55,7 @@ def losses_and_gradients(root: Path, baseline: str, size: int, team: Team, parts
         torch.optim.SGD(model.parameters(), lr=1.0),  # so that weights move by their gradients
         BASELINES[baseline].loss,
         settings.objective,
-        Loader(dataset.samples, team),
+        Loader(dataset.samples, team, sampler),
         Precision("float32", team.device),
         team,
         print,
@@ -59,10 +71,10 @@ def main(root: Path) -> None:
     torch.set_num_threads(1)
     team = assemble("cpu")
     tensors = {
-        f"{baseline}/{size}/{name}": value.contiguous()
-        for baseline in BASELINES
+        f"{case}/{size}/{name}": value.contiguous()
+        for case in CASES
         for size in SIZES
-        for name, value in losses_and_gradients(root, baseline, size, team).items()
+        for name, value in losses_and_gradients(root, case, size, team).items()
     }
     save_file(tensors, root / f"rank-{team.rank}.safetensors")
     train.assemble = lambda device: team  # type: ignore[assignment]  # processes meet once

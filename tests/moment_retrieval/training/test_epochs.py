@@ -51,7 +51,7 @@ class Batches:
     def __init__(self, broken: int | None = None) -> None:
         self.broken = broken
 
-    def load(self, rows: Any, parts: int) -> StepBatches:
+    def load(self, rows: Any, parts: int, step: int) -> StepBatches:
         if self.broken in rows.tolist():
             raise OSError("the disk is gone")
         return StepBatches(rows, [])

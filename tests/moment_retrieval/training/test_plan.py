@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from moment_retrieval.cli import main
+from moment_retrieval.preprocessing import Boundary
+from moment_retrieval.settings import Boundaries, Encoder, Ranking, Streams
 from moment_retrieval.training.events import read_events
 from moment_retrieval.training.plan import PLAN, BadPlan, OtherSizes, Plan, settings_of
 from tests.moment_retrieval.training.tiny import plan_of
@@ -25,6 +27,7 @@ def test_a_plan_is_read_as_it_was_written_and_its_paths_are_relative_to_its_fold
 
 
 LISTS = {"source": "listed", "path": "lists.json"}
+CONQUER = {"baseline": "conquer", "candidates": LISTS}
 
 
 @pytest.mark.parametrize(
@@ -51,7 +54,34 @@ LISTS = {"source": "listed", "path": "lists.json"}
         ({"objective": {"mask_positives": 1}}, "objective: mask_positives must be like False"),
         ({"decoding": {"alpha": "steep"}}, "decoding: alpha must be like 20.0"),
         ({"reading": {"endpoints": 1}}, "reading: endpoints must be like True, got 1"),
-        ({"sizes": {"score_videos": True}}, "nothing is known of score_videos|training does not draw"),
+        ({"sizes": {"score_videos": True}}, "nothing is known of score_videos"),
+        ({**CONQUER, "sizes": {"score_videos": True}}, "set sampled_videos of objective to 1 or more"),
+        ({**CONQUER, "objective": {"sampled_videos": -1}}, "objective: sampled_videos must be like 0, got -1"),
+        ({**CONQUER, "decoding": {"ranking": "exclusive"}}, "set score_videos of sizes to true"),
+        ({**CONQUER, "decoding": {"ranking": "general"}}, "a list has none: name a checkpoint"),
+        (
+            {**CONQUER, "decoding": {"ranking": "best"}},
+            "decoding: ranking must be one of disjoint, general, exclusive, got 'best'",
+        ),
+        ({"objective": {"sampled_videos": 2}}, "objective: sampled_videos is CONQUER's, xml has no candidates"),
+        ({"decoding": {"ranking": "general"}}, "decoding: ranking is CONQUER's, xml has no candidates"),
+        ({"sizes": {"encoder": "gru"}}, "sizes: encoder must be one of transformer, lstm, cnn, got 'gru'"),
+        ({"sizes": {"encoder": ["cnn"]}}, "sizes: encoder must be one of transformer, lstm, cnn"),
+        ({"sizes": {"encoder": "lstm", "hidden": 7, "heads": 1}}, "hidden must be even for the two directions"),
+        ({"sizes": {"streams": "audio"}}, "sizes: streams must be one of both, video, subtitle, got 'audio'"),
+        (
+            {"sizes": {"boundaries": "anchors"}},
+            "sizes: boundaries must be one of convolution, windows, groups, got 'anchors'",
+        ),
+        ({"sizes": {"modular": "no"}}, "sizes: modular must be like True, got 'no'"),
+        ({"baseline": "reloclnet", "sizes": {"encoder": "cnn"}}, "sizes: nothing is known of encoder"),
+        ({"sizes": {"padding": "compact"}}, "sizes: nothing is known of padding"),
+        ({"reading": {"boundary": "last"}}, "reading: nothing is known of boundary"),
+        (
+            {"sizes": {"boundaries": "windows"}, "decoding": {"end_offset_s": 0}},
+            "decoding: end_offset_s moves no end of windows, which end with their last clip: leave it out",
+        ),
+        ({"selected_by": ""}, "selected_by must be the name of a metric"),
         ({"sizes": {"video_size": 1026}}, "video_size is 1026 in the plan, and the features have 18"),
         ({"sizes": {"heads": 5}}, r"sizes: hidden \(32\) must be a multiple of heads \(5\)"),
         ({"sizes": {"heads": 0}}, "sizes: heads must be 1 or more, got 0"),
@@ -78,10 +108,20 @@ def test_settings_are_the_released_ones_but_for_the_changes() -> None:
     assert settings.reading.endpoints
     assert not settings_of(plan_of("xml", reading={"endpoints": False})).reading.endpoints
     plan = plan_of()
-    before = {name: value for name, value in asdict(plan).items() if name != "reading"}
+    before = {name: value for name, value in asdict(plan).items() if name not in ("reading", "selected_by")}
     assert plan.differences(before) == []
     (difference,) = plan_of(reading={"endpoints": False}).differences(before)
     assert difference.startswith("reading: ")
+
+
+def test_words_of_a_plan_become_choices_and_clips_inside_a_moment_are_labelled_to_its_last() -> None:
+    settings = settings_of(plan_of(sizes={"encoder": "lstm", "modular": False, "boundaries": "groups"}))
+    assert (settings.config.encoder, settings.config.modular) == (Encoder.LSTM, False)
+    assert settings.config.boundaries is Boundaries.GROUPS and settings.config.streams is Streams.BOTH
+    assert settings.reading.boundary is Boundary.LAST
+    assert settings_of(plan_of(sizes={"encoder": "lstm"})).reading.boundary is Boundary.AFTER
+    plan = plan_of("conquer", candidates={"source": "checkpoint", "path": "x"}, decoding={"ranking": "general"})
+    assert settings_of(plan).decoding.ranking is Ranking.GENERAL
 
 
 def test_a_bad_plan_ends_with_two(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -84,6 +84,15 @@ def test_every_setting_is_trained_and_the_table_has_the_best_first(
     assert float(rows[0]["ndcg@20_0.5"]) > float(rows[1]["ndcg@20_0.5"])
 
 
+def test_the_best_is_what_the_plan_selects_by(tmp_path: Path) -> None:
+    plan = {**asdict(plan_of(epochs=1)), "selected_by": "released_ndcg@40_0.3"}
+    folder = search(tmp_path, plan=plan, space={"lr": [1e-9, 3e-3]})
+    first, second = tune(folder, report=quiet)
+    assert first.best is not None and second.best is not None and first.best >= second.best
+    rows = list(csv.DictReader((folder / "trials.csv").read_text().splitlines()))
+    assert [float(row["released_ndcg@40_0.3"]) for row in rows] == pytest.approx([first.best, second.best], abs=1e-6)
+
+
 def test_it_goes_on_where_it_was_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, trained = search(tmp_path, runs=1), []
     real = tuning.train
