@@ -164,7 +164,7 @@ class Sentences(Spoken):
 class TestCommand:
     @pytest.fixture(autouse=True)
     def read_numbers(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("moment_retrieval.answers.Words", lambda *names: Sentences(folder))
+        monkeypatch.setattr("moment_retrieval.answers.Words", lambda *names, **_: Sentences(folder))
 
     @pytest.mark.parametrize("baseline", ["xml", "conquer"])
     def test_prints_an_answer(self, baseline: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
