@@ -290,5 +290,13 @@ def _in_corpus(moments: RankedMoments, videos: Tensor) -> RankedMoments:
 
 
 def _joined(parts: Iterable[RankedMoments]) -> RankedMoments:
-    columns = zip(*((part.video, part.start, part.end, part.score) for part in parts), strict=True)
-    return RankedMoments(*(torch.cat(column) for column in columns))
+    """Return the queries of all parts; where a part has fewer moments, cells without a score fill it up."""
+    columns = list(zip(*((part.video, part.start, part.end, part.score) for part in parts), strict=True))
+    width = max(score.shape[1] for score in columns[-1])
+    video, start, end = (torch.cat([_widened(one, width, 0) for one in column]) for column in columns[:-1])
+    return RankedMoments(video, start, end, torch.cat([_widened(one, width, -torch.inf) for one in columns[-1]]))
+
+
+def _widened(values: Tensor, width: int, value: float) -> Tensor:
+    """[n, k] -> [n, width]."""
+    return functional.pad(values, (0, width - values.shape[1]), value=value)

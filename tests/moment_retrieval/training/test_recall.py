@@ -15,7 +15,7 @@ from moment_retrieval.metrics.recall import KS, MUS, Task, recall
 from moment_retrieval.search import encode_corpus, search, search_tasks
 from moment_retrieval.tables import JudgedTable, RunTable
 from moment_retrieval.train import DONE, train
-from moment_retrieval.training.evaluation import AmongCandidates, WholeCorpus, batches, metrics_of
+from moment_retrieval.training.evaluation import AmongCandidates, Candidates, WholeCorpus, batches, metrics_of
 from moment_retrieval.training.events import read_events
 from moment_retrieval.training.feature_rows import FeatureCache
 from tests.moment_retrieval.training.tiny import experiment
@@ -80,9 +80,9 @@ def test_candidates_are_the_videos_that_conquer_ranks(tmp_path: Path) -> None:
     trained, dataset = tiny_dataset(tmp_path, "conquer", candidates=lists, test=None)
     split, clips = dataset.splits["val"], dataset.clips
     numbers = torch.tensor([clips.names.index(name) for name in names[:4]])
-    candidates = {"val": numbers.expand(len(split.judged), -1).clone()}
-    candidates["val"][2, 1:] = -1
-    retriever = AmongCandidates(clips, trained.decoding, CPU, candidates)
+    candidates = numbers.expand(len(split.judged), -1).clone()
+    candidates[2, 1:] = -1
+    retriever = AmongCandidates(clips, trained.decoding, CPU, {"val": Candidates(candidates)})
     results = retriever(trained.model, [split], lambda: None)["val"]
     videos = [[moment.video for moment in moments] for moments in results[Task.VR].values()]
     assert videos[0] == names[:4] and videos[2] == names[:1]

@@ -151,7 +151,7 @@ def test_videos_are_ranked_by_the_first_stage_or_by_conquer_itself(ranking: str,
     assert all(0 < row["predictions"][0][3] < 1 for row in rows)  # products of probabilities
     words = Spoken(tmp_path)
     searcher = CandidateSearcher.open(folder, words, CorpusSearcher.open(xml, words))
-    answer = searcher.answer(str(rows[3]["query_id"]), 40, every=True)
+    answer = searcher.answer(str(rows[3]["query_id"]), 100, every=True)
     moments = [[hit.video, hit.start_s, hit.end_s] for hit in answer.hits]
     assert moments == [row[:3] for row in rows[3]["predictions"]]
     assert [hit.score for hit in answer.hits] == pytest.approx([row[3] for row in rows[3]["predictions"]], rel=1e-4)
