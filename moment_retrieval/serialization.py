@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from moment_retrieval.metrics.estimates import Pool
 from moment_retrieval.tables import Floats, Ints, JudgedTable, MomentTable, Note, RunTable, Spans
 
 
@@ -23,9 +24,13 @@ def run_of(data: bytes) -> RunTable:
         return RunTable(*_columns(archive))
 
 
-def truth_bytes(judged: JudgedTable) -> bytes:
-    """Judged moments with what their file says of each, without its lines."""
-    return _packed(judged, kinds=_words(judged.kinds), notes=_words([list(note) for note in judged.notes]))
+def truth_bytes(judged: JudgedTable, pool: Pool | None = None) -> bytes:
+    """Judged moments with what their file says of each, without its lines, and the pool that they are of."""
+    more: dict[str, Any] = {}
+    if pool is not None:
+        packed = np.frombuffer(_packed(pool.unjudged), np.uint8)
+        more = {"strata": pool.judged_stratum, "unjudged": packed, "unjudged_strata": pool.unjudged_stratum}
+    return _packed(judged, kinds=_words(judged.kinds), notes=_words([list(note) for note in judged.notes]), **more)
 
 
 def truth_of(data: bytes) -> JudgedTable:
@@ -36,6 +41,16 @@ def truth_of(data: bytes) -> JudgedTable:
             tuple(Note(*note) for note in _read_strings(archive["notes"])),
         )
         return JudgedTable(*_columns(archive), kinds=kinds, notes=notes)
+
+
+def pool_of(data: bytes) -> Pool | None:
+    """Unpack the pool of ``truth_bytes`` data; None where it has none."""
+    with np.load(io.BytesIO(data), allow_pickle=False) as archive:
+        if "strata" not in archive:
+            return None
+        with np.load(io.BytesIO(archive["unjudged"].tobytes()), allow_pickle=False) as unjudged:
+            table = JudgedTable(*_columns(unjudged))
+        return Pool(archive["strata"], table, archive["unjudged_strata"])
 
 
 def cut(run: RunTable, *, depth: int) -> RunTable:

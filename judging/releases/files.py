@@ -32,6 +32,7 @@ from judging.releases.layout import csv_file, write_json, yes
 from judging.releases.metadata import croissant, write_settings
 from judging.releases.selectors import IS_PILOT, Scope, judged_key, write_judgments
 from judging.studies.selectors import contributions
+from moment_retrieval.formats.trec import NOT_JUDGED
 
 EPOCH = (1980, 1, 1, 0, 0, 0)  # of every entry of an archive: the earliest that the form knows
 PIECE = 1 << 20
@@ -142,7 +143,10 @@ def write_judged(scope: Scope, folder: Path, on_progress: OnProgress) -> int:
         }
         names = (layout.PAIRS, layout.CANDIDATES, layout.BATCHES)
         pairs_csv, candidates_csv, batches_csv = (stack.enter_context(csv_file(folder, name)) for name in names)
-        qrels = stack.enter_context((folder / layout.QRELS).open("w", encoding="utf-8", newline="\n"))
+        qrels, pool = (
+            stack.enter_context((folder / name).open("w", encoding="utf-8", newline="\n"))
+            for name in (layout.QRELS, layout.POOL)
+        )
         queries = iter(scope.listed)
         while chunk := list(islice(queries, QUERIES_AT_ONCE)):
             pairs = _pairs({judged_key(query) for query in chunk})
@@ -152,6 +156,7 @@ def write_judged(scope: Scope, folder: Path, on_progress: OnProgress) -> int:
             own = [query for query in chunk if query.judged_as_id is None]
             pairs_csv.writerows(_pair_rows(own, pairs))
             qrels.writelines(_qrels(own, pairs))
+            pool.writelines(_pool(chunk, pairs))
             candidates_csv.writerows(_candidate_rows(scope, own))
             batches_csv.writerows(_batch_rows(scope, own))
             last = max([last, *(file_number(pair) for query in own for pair in pairs[judged_key(query)])])
@@ -215,6 +220,29 @@ def _qrels(queries: Iterable[Query], pairs: Pairs) -> Iterator[str]:
         for pair in [] if query.is_placeholder else pairs[judged_key(query)]:
             if pair.state == Pair.State.SETTLED:
                 yield f"{query.number} 0 {moment_name(pair.candidate.moment)} {pair.relevance}\n"
+
+
+def _pool(queries: Iterable[Query], pairs: Pairs) -> Iterator[str]:
+    """TREC lines of every candidate: query, 0, moment, stratum, relevance; -1 where it has none.
+
+    The stratum is the batch, so that a second batch counts for itself. Queries without a settled pair have no line.
+    """
+    judged = {
+        judged_key(query)
+        for query in queries
+        if not query.is_placeholder and any(pair.state == Pair.State.SETTLED for pair in pairs[judged_key(query)])
+    }
+    pair_of = {pair.candidate_id: pair for key in judged for pair in pairs[key]}
+    candidates: dict[int, list[Candidate]] = defaultdict(list)
+    rows = Candidate.objects.filter(query__in=judged).order_by("query", "rank").defer("wordings")
+    for candidate in rows.select_related("moment__video"):
+        candidates[candidate.query_id].append(candidate)
+    for query in queries:
+        for candidate in candidates[judged_key(query)] if not query.is_placeholder else ():
+            pair = pair_of.get(candidate.pk)
+            stratum = layout.NO_BATCH if pair is None else f"batch-{pair.batch.number}"
+            relevance = pair.relevance if pair is not None and pair.state == Pair.State.SETTLED else NOT_JUDGED
+            yield f"{query.number} 0 {moment_name(candidate.moment)} {stratum} {relevance}\n"
 
 
 def _candidate_rows(scope: Scope, queries: Sequence[Query]) -> Iterator[Sequence[Any]]:

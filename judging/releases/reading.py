@@ -27,7 +27,7 @@ PIECE = 1 << 20
 NOT_NEEDED = {
     *layout.JUDGED_SPLITS.values(),
     *layout.TRAIN_FILES.values(),
-    *(layout.RAW, layout.QRELS, layout.VIDEO_CORPUS, layout.DATASHEET, layout.README, layout.CROISSANT),
+    *(layout.RAW, layout.QRELS, layout.POOL, layout.VIDEO_CORPUS, layout.DATASHEET, layout.README, layout.CROISSANT),
 }  # they follow from the others: checked, not unpacked
 
 

@@ -54,6 +54,28 @@ class Pool:
         return 1 + max(int(self.judged_stratum.max(initial=-1)), int(self.unjudged_stratum.max(initial=-1)))
 
 
+def pool_for(judged: JudgedTable, pool_judged: JudgedTable, pool: Pool) -> Pool | None:
+    """Return the part of a pool that is of a ground truth, by its rows; None where it lacks a judged moment.
+
+    Args:
+        pool_judged: the judged moments that the pool's strata are of.
+    """
+    rows = zip(pool_judged.query.tolist(), range(len(pool_judged.weights)), pool.judged_stratum.tolist(), strict=True)
+    strata = {(pool_judged.query_ids[query], pool_judged.span(row)): stratum for query, row, stratum in rows}
+    keys = [(judged.query_ids[query], judged.span(row)) for row, query in enumerate(judged.query.tolist())]
+    if any(key not in strata for key in keys):
+        return None
+    owners = [query_id in judged.row_of for query_id in pool.unjudged.query_ids]
+    mask = np.array(owners, np.bool_)[pool.unjudged.query]
+    part = pool.unjudged.taken(mask)
+    moments = {query_id: part[query_id] for query_id, owner in zip(part.query_ids, owners, strict=True) if owner}
+    return Pool(
+        np.array([strata[key] for key in keys], np.int64),
+        JudgedTable.from_moments(moments),
+        pool.unjudged_stratum[mask],
+    )
+
+
 def estimates(run: RunTable, judged: JudgedTable, *, mus: Sequence[float] = MUS, pool: Pool | None = None) -> Scores:
     """Score a run by bpref and infAP, and by xinfAP where the strata of the pool are given.
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from moment_retrieval.metrics import recall, report
-from moment_retrieval.metrics.estimates import ALL_RANKS, EstimateMeasure, estimates
+from moment_retrieval.metrics.estimates import ALL_RANKS, EstimateMeasure, Pool, estimates
 from moment_retrieval.metrics.highlights import of_windows
 from moment_retrieval.metrics.matching import covered
 from moment_retrieval.metrics.ndcg_iou import Convention, Gain, Measure, check_measures
@@ -81,22 +81,27 @@ RECALL_COLUMNS = {
     Family.VR: tuple(Column(f"VR {RecallMeasure(k, None)}", k, None) for k in recall.KS),
 }
 CONDENSED_COLUMNS = tuple(Column(f"condensed {Measure(k, mu)}", k, mu) for k, mu in product(report.KS, report.MUS))
-BPREF_COLUMNS = tuple(Column(str(EstimateMeasure("bpref", mu)), ALL_RANKS, mu) for mu in report.MUS)
+ESTIMATE_COLUMNS = tuple(
+    Column(str(EstimateMeasure(name, mu)), ALL_RANKS, mu) for name in ("bpref", "infAP", "xinfAP") for mu in report.MUS
+)
 COLUMNS_BY_FAMILY: Mapping[Family, tuple[Column, ...]] = {
     Family.NDCG: NDCG_COLUMNS,
     **RECALL_COLUMNS,
     Family.HIGHLIGHTS: tuple(Column(f"MR-full-{name}", ALL_RANKS, None) for name in HIGHLIGHTS),
-    Family.ESTIMATES: (*CONDENSED_COLUMNS, *BPREF_COLUMNS),
+    Family.ESTIMATES: (*CONDENSED_COLUMNS, *ESTIMATE_COLUMNS),
 }
 FAMILIES = {column.metric: family for family, columns in COLUMNS_BY_FAMILY.items() for column in columns}
 COLUMNS = tuple(chain.from_iterable(COLUMNS_BY_FAMILY.values()))  # values are kept in this order: add at the end alone
 
 
-def leaderboard_scores(run: RunTable, judged: JudgedTable) -> LeaderboardScores:
+def leaderboard_scores(run: RunTable, judged: JudgedTable, pool: Pool | None = None) -> LeaderboardScores:
     """Score a run by every measure.
 
     In a leaderboard's run, the moments of SVMR are those of the right videos, and the videos of VR those of its
     moments.
+
+    Args:
+        pool: what was pooled for the queries; without it the estimates that need it are NaN.
 
     Raises:
         ScoringError: the run answers a query that is not judged, or there is nothing to score.
@@ -106,15 +111,20 @@ def leaderboard_scores(run: RunTable, judged: JudgedTable) -> LeaderboardScores:
     windows = {name: column[:, None] for name, column in of_windows(run, judged.taken(judged.weights > 0)).items()}
     values = [placed(scores, judged) for scores in parts] + [windows[name] for name in HIGHLIGHTS]
     values.append(placed(evaluate(run, judged, condensed=True), judged))
-    values.append(bpref_values(run, judged))
+    values.append(estimate_values(run, judged, pool))
     missing = missing_queries(run, judged)
     return LeaderboardScores(COLUMNS, judged.query_ids, np.concatenate(values, axis=1), unjudged(run, judged), missing)
 
 
-def bpref_values(run: RunTable, judged: JudgedTable) -> Floats:
-    """[Q, thresholds] bpref."""
-    scores = estimates(run, judged, mus=report.MUS)
-    return scores.values[:, [scores.measures.index(EstimateMeasure("bpref", mu)) for mu in report.MUS]]
+def estimate_values(run: RunTable, judged: JudgedTable, pool: Pool | None) -> Floats:
+    """[Q, ESTIMATE_COLUMNS]; NaN for all but bpref where there is no pool."""
+    scores = estimates(run, judged, mus=report.MUS, pool=pool)
+    names = {str(measure): index for index, measure in enumerate(scores.measures)}
+    values = np.full((len(judged), len(ESTIMATE_COLUMNS)), np.nan)
+    for number, column in enumerate(ESTIMATE_COLUMNS):
+        if column.metric.startswith("bpref") or pool is not None:
+            values[:, number] = scores.values[:, names[column.metric]]
+    return values
 
 
 def placed(scores: Scores, judged: JudgedTable) -> Floats:

@@ -40,7 +40,7 @@ BASELINES = {  # each behind the one that it takes candidates from; with what di
     "conquer": {},
 }
 TOP_N, SEED = 20, 1
-RECORDED = ("step", "steps", "epoch", "loss", "best", "best_step", "curve")
+RECORDED = ("step", "steps", "epoch", "loss", "best", "best_step", "curve", "metrics")
 UPLOAD = {"system": "Merged ranks", "team": "Demo team"}
 SPLITS = ("val", "test")
 RRF = 60  # Cormack et al., SIGIR 2009: each list adds 1 / (60 + rank)

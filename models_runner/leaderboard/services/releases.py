@@ -22,6 +22,7 @@ from models_runner.leaderboard.services.scorings import (
     scored,
     scoring_write,
     scorings_schedule,
+    truth_pool,
     truth_table,
     truths_make,
 )
@@ -93,7 +94,7 @@ def _run_score(run: Run, judged: JudgedTable, path: Path) -> None:
     """Keep the run's file and its scores."""
     formats.write_run(path, RunTable.from_queries(_ranked(run.release, judged)))
     table = formats.read_run(path, formats.FileFormat.TVR_RANKING, strict=False)
-    result = scored(table, judged)
+    result = scored(table, judged, pool=truth_pool(release=run.release, split=run.split))
     with transaction.atomic():
         row = Run.objects.select_for_update().get(pk=run.pk)
         if row.state == Run.State.SCORED:

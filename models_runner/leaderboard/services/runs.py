@@ -47,6 +47,7 @@ from models_runner.leaderboard.services.scorings import (
     scored,
     scoring_write,
     scorings_schedule,
+    truth_pool,
     truth_table,
     truths_make,
 )
@@ -286,7 +287,8 @@ def _read_and_score(run: Run) -> None:
     check_answered(table, run, judged.query_ids)
     UPLOADS.move(run, step=Step.SCORING)
     best = serialization.cut(table, depth=DEPTH)
-    result = scored(best, judged, durations_s=durations_of(run))
+    pool = truth_pool(release=run.release, split=run.split)
+    result = scored(best, judged, pool=pool, durations_s=durations_of(run))
     concerns = concerns_about(run, table)
     scoring, _ = Scoring.objects.get_or_create(run=run, release=run.release)
     run.table.save("table", ContentFile(serialization.run_bytes(best)), save=False)

@@ -23,12 +23,15 @@ from core.exceptions import MomentJudgeError, NotPossible
 from core.jobs import JobKind, durable, swept
 from core.media_files import files_delete
 from judging.models import Release
-from judging.releases.layout import JUDGED_SPLITS
+from judging.releases.layout import JUDGED_SPLITS, POOL
 from judging.releases.selectors import archive_opened
 from models_runner.leaderboard.models import ATTEMPTS
 from models_runner.models import PerQuery, ReadRelease, Run, Score, Scoring, Truth
 from moment_retrieval import formats, serialization
 from moment_retrieval.errors import EmptyFile, ScoringError
+from moment_retrieval.formats.builder import SourceFile
+from moment_retrieval.formats.trec import read_pool
+from moment_retrieval.metrics.estimates import Pool, pool_for
 from moment_retrieval.metrics.leaderboard import COLUMNS, LeaderboardScores, leaderboard_scores
 from moment_retrieval.metrics.report import KS, Durations, run_warnings
 from moment_retrieval.statistics.significance import intervals
@@ -60,10 +63,12 @@ def truths_make(release: Release) -> list[Truth]:
         with TemporaryDirectory(prefix="momentjudge-truths-") as folder:
             with archive_opened(release) as source, ZipFile(source) as archive:
                 there = [name for name in missing.values() if name in archive.namelist()]
-                archive.extractall(folder, there)  # not its training sets, which are large
+                pool_name = [POOL] if POOL in archive.namelist() else []  # of an earlier release there is none
+                archive.extractall(folder, [*there, *pool_name])  # not its training sets, which are large
+            pooled = _read_pool(Path(folder) / POOL) if pool_name else None
             for split, name in missing.items():
                 if name in there and (judged := _read(Path(folder) / name)) is not None:
-                    truths[split] = _truth_keep(release, split, judged)
+                    truths[split] = _truth_keep(release, split, judged, pooled)
     return [truths[split] for split in sorted(truths, reverse=True)]  # val before test
 
 
@@ -74,9 +79,17 @@ def _read(path: Path) -> JudgedTable | None:
         return None
 
 
-def _truth_keep(release: Release, split: str, judged: JudgedTable) -> Truth:
+def _read_pool(path: Path) -> tuple[JudgedTable, Pool] | None:
+    try:
+        return read_pool(SourceFile(path.read_bytes()))
+    except EmptyFile:
+        return None
+
+
+def _truth_keep(release: Release, split: str, judged: JudgedTable, pooled: tuple[JudgedTable, Pool] | None) -> Truth:
+    pool = None if pooled is None else pool_for(judged, *pooled)
     truth = Truth(release=release, split=split, n_queries=len(judged), n_moments=len(judged.weights))
-    truth.table.save("truth", ContentFile(serialization.truth_bytes(judged)), save=False)
+    truth.table.save("truth", ContentFile(serialization.truth_bytes(judged, pool)), save=False)
     try:
         with transaction.atomic():
             truth.save()
@@ -94,6 +107,12 @@ def truth_table(*, release: Release, split: str, labels: str = Run.Labels.JUDGED
         raise NotPossible(f"Release {release.version} has no judged query of the split {split}.")
     name = str(truth.table.name)
     return _truth_loaded(name) if labels == Run.Labels.JUDGED else _relabelled(name)
+
+
+def truth_pool(*, release: Release, split: str) -> Pool | None:
+    """Return what was pooled for the queries of this split; None where the release does not say it."""
+    name = Truth.objects.filter(release=release, split=split).values_list("table", flat=True).first()
+    return _pool_loaded(str(name)) if name else None
 
 
 def truth_digest(*, release: Release, split: str) -> str:
@@ -118,6 +137,12 @@ def _truth_loaded(name: str) -> JudgedTable:
 
 
 @lru_cache(maxsize=TRUTH_TABLES)
+def _pool_loaded(name: str) -> Pool | None:
+    with default_storage.open(name) as file:
+        return serialization.pool_of(file.read())
+
+
+@lru_cache(maxsize=TRUTH_TABLES)
 def _relabelled(name: str) -> JudgedTable:
     return similarity_labelled(_truth_loaded(name))
 
@@ -131,14 +156,16 @@ class Scored:
     n_others: int
 
 
-def scored(run: RunTable, judged: JudgedTable, *, durations_s: Durations | None = None) -> Scored:
+def scored(
+    run: RunTable, judged: JudgedTable, *, pool: Pool | None = None, durations_s: Durations | None = None
+) -> Scored:
     """Every measure of a run with its interval; answers to queries that are not judged are left out. ``durations_s``,
     how long the videos are, is for a remark on predictions that leave them. Raises ScoringError where the run answers
     none of the judged queries."""
     answers = serialization.answers_to(run, judged.query_ids)
     if not len(answers):
         raise EmptyFile(f"the run answers none of the {len(judged)} judged queries")
-    scores = leaderboard_scores(answers, judged)
+    scores = leaderboard_scores(answers, judged, pool)
     warnings = tuple(run_warnings(answers, max(KS), durations_s))
     return Scored(scores, intervals(scores.values), warnings, len(answers), len(run) - len(answers))
 
@@ -155,7 +182,8 @@ def scoring_work(*, scoring_id: int) -> None:
     with SCORINGS.claim(scoring_id) as row:
         if row is not None:
             judged = truth_table(release=row.release, split=row.run.split, labels=row.run.labels)
-            scoring_write(row, scored(run_table(row.run), judged, durations_s=durations_of(row.run)))
+            pool = truth_pool(release=row.release, split=row.run.split)
+            scoring_write(row, scored(run_table(row.run), judged, pool=pool, durations_s=durations_of(row.run)))
 
 
 @transaction.atomic

@@ -112,6 +112,16 @@ def test_two_videos_never_have_one_name_in_qrels() -> None:
     assert [trec.parsed(name) for name in moment_names] == [(name, 1.0, 2.5) for name in names]
 
 
+POOL_LINES = [  # 11 is a twin of 10; a pair that was dropped has no relevance
+    *(
+        f"{number} 0 {line}"
+        for number in (10, 11)
+        for line in ("alpha:1.0-2.5 batch-1 4", "alpha:10.0-20.25 batch-1 2", "beta:0.0-3.0 batch-1 -1")
+    ),
+    *("20 0 beta:3.0-30.0 batch-1 1", "20 0 alpha:1.0-2.5 batch-2 0"),
+]
+
+
 def test_pairs_qrels_and_grades(folder: Path, hand_made: HandMade) -> None:
     one, two, three = pair_ids(hand_made, 10)
     first, second = pair_ids(hand_made, 20)
@@ -126,6 +136,7 @@ def test_pairs_qrels_and_grades(folder: Path, hand_made: HandMade) -> None:
     assert (folder / "qrels.txt").read_text().splitlines() == [
         *("10 0 alpha:1.0-2.5 4", "10 0 alpha:10.0-20.25 2", "20 0 beta:3.0-30.0 1", "20 0 alpha:1.0-2.5 0")
     ]
+    assert (folder / "pool.txt").read_text().splitlines() == POOL_LINES
     assert (folder / "raw_annotation.csv").read_text().splitlines() == [
         "pair_id,worker,relevance",
         *(f"{one},101,4", f"{one},102,3"),
@@ -140,7 +151,15 @@ def test_files_by_name_and_no_name_of_anybody_in_them(folder: Path, hand_made: H
     assert set(contents) == {
         *("README.md", "SHA256SUMS", "batches.csv", "candidates.csv", "croissant.json", "datasheet.md"),
         *("guideline-v1.md", "judgments.csv", "manifest.json", "missing.csv", "moments.jsonl", "pairs.csv"),
-        *("pool_answers.csv", "pool_entries.csv", "qrels.txt", "queries.csv", "raw_annotation.csv", "settings.json"),
+        *(
+            "pool_answers.csv",
+            "pool_entries.csv",
+            "pool.txt",
+            "qrels.txt",
+            "queries.csv",
+            "raw_annotation.csv",
+            "settings.json",
+        ),
         *("test.json", "train_top01.json", "train_top20.json", "train_top40.json", "val.json"),
         *("video_corpus.json", "videos.csv"),
     }

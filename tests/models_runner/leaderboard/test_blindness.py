@@ -38,7 +38,7 @@ def pages(board: Board) -> list[str]:
     def page(name: str, *words: object) -> str:
         return reverse(f"models_runner:{name}", args=words or [project.uuid])
 
-    names = ["test.json", "test_queries.json", "val.json", "pairs.csv", "qrels.txt", "raw_annotation.csv"]
+    names = ["test.json", "test_queries.json", "val.json", "pairs.csv", "qrels.txt", "pool.txt", "raw_annotation.csv"]
     return [
         *(page("runs") + split + show for show in ("", "&show=recall", "&convention=released&gain=linear")),
         *(page("export", project.uuid, form) + split for form in ("csv", "json", "tex")),

@@ -18,8 +18,10 @@ from judging.models import Release
 from models_runner.leaderboard.selectors.leaderboard import FAMILY_OF_GROUP, GROUPS, filters_of_query, group_of
 from models_runner.leaderboard.services.participants import leaderboard_change, leaderboard_of
 from models_runner.leaderboard.services.releases import release_receive
+from models_runner.leaderboard.services.scorings import run_table, scored, truth_pool, truth_table
 from models_runner.models import Leaderboard, Run, Score
-from moment_retrieval.metrics.leaderboard import COLUMNS_BY_FAMILY
+from moment_retrieval.metrics.estimates import EstimateMeasure, estimates
+from moment_retrieval.metrics.leaderboard import COLUMNS, COLUMNS_BY_FAMILY
 from tests.conftest import Messages
 from tests.factories import ProjectFactory, lead, triggers_asleep
 from tests.models_runner.acts import GOOD, member_of, run_json, uploaded
@@ -82,6 +84,22 @@ class TestLeaderboard:
         case = page(reader, f"{board.url('case')}?{urlencode({**parameters, 'query': '10', 'run': board.run.uuid})}")
         assert escape(columns[-1].metric) in case
 
+    def test_inferred_measures_know_the_pool_of_the_release(self, board: Board) -> None:
+        """A pair that was dropped was pooled, and has no grade."""
+        judged, pool = (get(release=board.release, split="val") for get in (truth_table, truth_pool))
+        assert pool is not None and pool.unjudged["10"][0].video == "beta"
+        scores = estimates(run_table(board.run), judged, pool=pool)
+        for name in ("infAP", "xinfAP"):
+            value = Score.objects.get(scoring__run=board.run, metric=f"{name},IoU>=0.5").value
+            assert value == pytest.approx(scores.mean[EstimateMeasure(name, 0.5)])
+        assert Score.objects.filter(scoring__run=board.run).count() == len(COLUMNS)
+
+    def test_a_release_without_a_pool_has_no_inferred_measures(self, board: Board) -> None:
+        judged = truth_table(release=board.release, split="val")
+        means = scored(run_table(board.run), judged).values.means
+        missing = [column.metric for column, value in means.items() if value != value]
+        assert missing == [f"{name},IoU>={mu}" for name in ("infAP", "xinfAP") for mu in (0.3, 0.5, 0.7)]
+
     def test_runs_of_others_are_not_opened_and_earlier_scores_are_stale(self, board: Board, reader: Client) -> None:
         text = page(reader, board.url("runs") + "?split=val")
         assert reverse("models_runner:run", args=[board.run.uuid]) in text
@@ -122,7 +140,7 @@ class TestLeaderboard:
     def test_exports(self, board: Board, chief: Client) -> None:
         query = "?split=val&sort=NDCG@10,IoU>=0.5"
         rows = json.loads(page(chief, board.url("export", "json") + query))["scores"]
-        assert len(rows) == 3 * (9 + 45)  # NDCG of one convention and gain, and all others
+        assert len(rows) == 3 * (9 + 51)  # NDCG of one convention and gain, and all others
         assert {row["tested_against"] for row in rows if row["metric"] == "NDCG@10,IoU>=0.5"} >= {None}
         lines = page(chief, board.url("export", "csv") + query).splitlines()
         assert lines[0].startswith('"system","team","source","release","split","metric"')

@@ -146,7 +146,7 @@ def test_participants_see_one_convention_and_gain_whatever_they_ask_for(site: Si
     assert (table.base, table.is_testing, table.step) == (None, False, "0.5")
     page = site.page("runs", convention="released", show="recall")
     assert [word for word in ("VCMR", "Convention <select", "test against", "Holm") if word in page] == []
-    assert {len(row.scores) for row in site.board(site.lead, **filters).rows} == {9 + 45}
+    assert {len(row.scores) for row in site.board(site.lead, **filters).rows} == {9 + 51}
     program = Client(headers=bearer(site.member.user))
     body = program.get(url("leaderboard", site.project), {"split": "val", "gain": "linear"}).json()
     assert (body["step"], body["refusal"], body["is_testing"]) == (0.5, "", False)

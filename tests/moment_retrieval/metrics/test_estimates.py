@@ -1,5 +1,6 @@
 """Estimates from incomplete judgments: by hand, and against trec_eval through ir_measures."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import ir_measures
@@ -13,7 +14,8 @@ from moment_retrieval.cli import main
 from moment_retrieval.errors import InvalidRecord, ScoringError
 from moment_retrieval.formats.builder import SourceFile
 from moment_retrieval.formats.trec import is_pool, read_pool
-from moment_retrieval.metrics.estimates import EPSILON, EstimateMeasure, Pool, estimates
+from moment_retrieval.metrics.estimates import EPSILON, EstimateMeasure, Pool, estimates, pool_for
+from moment_retrieval.serialization import pool_of, truth_bytes, truth_of
 from moment_retrieval.tables import JudgedTable, RunTable
 
 RANKS = st.permutations(range(12))
@@ -28,7 +30,7 @@ def table(grades: list[int], kind: type[JudgedTable] = JudgedTable) -> JudgedTab
     return kind.from_moments({"q": np.array(rows, np.float64).reshape(-1, 4)})
 
 
-def pool_of(grades: list[int], strata: list[int] | None = None) -> Pool:
+def sampled(grades: list[int], strata: list[int] | None = None) -> Pool:
     strata = strata or [0] * len(grades)
     rows = [(0, 10 * number, 10 * number + 5, 0) for number, grade in enumerate(grades) if grade < 0]
     return Pool(
@@ -56,14 +58,14 @@ def test_bpref_and_infap_are_those_of_trec_eval(ranks: list[int], grades: list[i
     qrels = [ir_measures.Qrel("q", str(number), grade) for number, grade in enumerate(grades[:11])]
     docs = [ir_measures.ScoredDoc("q", str(number), -rank) for rank, number in enumerate(ranks)]
     reference = ir_measures.calc_aggregate([Bpref, infAP], qrels, docs)
-    judged, pool = table(judged_grades), pool_of(grades[:11])
+    judged, pool = table(judged_grades), sampled(grades[:11])
     assert mean("bpref", run_of(ranks), judged, pool) == pytest.approx(reference[Bpref], abs=1e-6)
     assert mean("infAP", run_of(ranks), judged, pool) == pytest.approx(reference[infAP], abs=1e-6)
 
 
 @given(RANKS, GRADES)
 def test_xinfap_of_one_stratum_is_infap(ranks: list[int], grades: list[int]) -> None:
-    judged, pool = table(grades), pool_of(grades)
+    judged, pool = table(grades), sampled(grades)
     assert mean("xinfAP", run_of(ranks), judged, pool) == pytest.approx(mean("infAP", run_of(ranks), judged, pool))
 
 
@@ -76,7 +78,7 @@ def test_xinfap_of_full_judgments_is_average_precision(ranks: list[int], grades:
     hits = np.array([grades[number] for number in ranks])
     precision = np.cumsum(hits) / np.arange(1, 13)
     average = float((precision * hits).sum() / hits.sum()) if hits.any() else 0.0
-    assert mean("xinfAP", run_of(ranks), table(grades), pool_of(grades, strata)) == pytest.approx(average, abs=1e-3)
+    assert mean("xinfAP", run_of(ranks), table(grades), sampled(grades, strata)) == pytest.approx(average, abs=1e-3)
 
 
 def test_xinfap_by_hand() -> None:
@@ -87,7 +89,7 @@ def test_xinfap_by_hand() -> None:
     third = (1 + 1 * (1 + EPSILON) / (1 + 2 * EPSILON) + 1 * EPSILON / (2 * EPSILON)) / 3
     in_all = 1 + 4 / 2  # stratum 1 holds 4, half of the two judged are relevant
     value = (1 * 1.0 + 2 * third) / in_all
-    assert mean("xinfAP", run_of([0, 4, 2]), table(grades), pool_of(grades, strata)) == pytest.approx(value)
+    assert mean("xinfAP", run_of([0, 4, 2]), table(grades), sampled(grades, strata)) == pytest.approx(value)
 
 
 def test_bpref_by_hand() -> None:
@@ -120,6 +122,32 @@ def test_a_pool_is_read_from_its_file() -> None:
     assert pool.n_strata == 2
 
 
+def test_the_part_of_a_pool_follows_the_rows_of_its_ground_truth() -> None:
+    judged, pool = read_pool(SourceFile(POOL.encode()))
+    moments = {"q1": np.array([(0, 20, 25, 0), (0, 0, 5, 2)], np.float64)}
+    part = pool_for(replace_names(JudgedTable.from_moments(moments), "v"), judged, pool)
+    assert part is not None and part.judged_stratum.tolist() == [1, 0]
+    assert part.unjudged["q1"][0].start_s == 10 and part.unjudged_stratum.tolist() == [1]
+    other = replace_names(JudgedTable.from_moments({"q2": np.array([(0, 0, 5, 0)], np.float64)}), "w")
+    part = pool_for(other, judged, pool)
+    assert part is not None and part.unjudged.query_ids == () and part.judged_stratum.tolist() == [1]
+    assert pool_for(replace_names(other, "elsewhere"), judged, pool) is None
+
+
+def replace_names(table: JudgedTable, name: str) -> JudgedTable:
+    return replace(table, spans=table.spans._replace(names=(name,)))
+
+
+def test_a_pool_is_packed_beside_its_judged_moments() -> None:
+    judged, pool = read_pool(SourceFile(POOL.encode()))
+    result = pool_of(truth_bytes(judged, pool))
+    assert result is not None and dict(result.unjudged) == dict(pool.unjudged)
+    assert result.judged_stratum.tolist() == pool.judged_stratum.tolist()
+    assert result.unjudged_stratum.tolist() == pool.unjudged_stratum.tolist()
+    assert dict(truth_of(truth_bytes(judged, pool))) == dict(judged)
+    assert pool_of(truth_bytes(judged)) is None
+
+
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
@@ -136,7 +164,7 @@ def test_a_wrong_pool_is_refused(line: str, reason: str) -> None:
 
 def test_a_pool_of_other_judgments_is_refused() -> None:
     with pytest.raises(InvalidRecord, match="strata of 2 judged moments, the ground truth 3"):
-        estimates(run_of([0]), table([1, 0, 0]), pool=pool_of([1, 0]))
+        estimates(run_of([0]), table([1, 0, 0]), pool=sampled([1, 0]))
 
 
 def test_the_command_prints_estimates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
