@@ -46,9 +46,11 @@ from models_runner.leaderboard.selectors.leaderboard import (
     Table,
     filters_for,
     filters_of_query,
+    kind_table,
     known_or_first,
     leaderboard,
     leaderboard_tested,
+    query_kinds,
     scored_run,
     splits_of,
     truth_sizes,
@@ -114,6 +116,8 @@ def _board(request: MemberRequest, project: Project, filters: LeaderboardFilters
             for name, label in GROUPS.items()
             if not (filters.is_blind and name in FAMILY_OF_GROUP)
         ],
+        "has_kinds": not filters.is_blind and len(set(query_kinds(filters).values())) > 1,
+        "by_kind": kind_table(filters, table) if request.GET.get("by") == "type" else None,
         "about_measures": MEASURES.get(filters.group, ""),
         "releases": releases,
         "is_similarity_run_missing": sees_all(request.membership) and not _has_similarity_run(releases[0]),

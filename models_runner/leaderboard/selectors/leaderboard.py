@@ -5,9 +5,11 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from urllib.parse import urlencode
 
+import numpy as np
 from django.db.models import Prefetch, Q, prefetch_related_objects
 
 from accounts.models import Membership, Project
+from annotation.models import Query
 from core.texts import uuid_or_none
 from judging.models import Release
 from models_runner.leaderboard import rules
@@ -21,10 +23,12 @@ from models_runner.leaderboard.selectors.shown_scores import (
     sees_all,
 )
 from models_runner.leaderboard.services.score_tests import score_tests_of, score_tests_schedule
+from models_runner.leaderboard.services.scorings import columns_of, truth_table
 from models_runner.models import Run, Score, Scoring, Truth
 from moment_retrieval.metrics.leaderboard import COLUMNS, COLUMNS_BY_FAMILY, FAMILIES, Column, Family
 from moment_retrieval.metrics.ndcg_iou import Convention, Gain
 from moment_retrieval.metrics.report import KS
+from moment_retrieval.metrics.scores import means
 from moment_retrieval.statistics.significance import holm
 
 EQUAL = Decimal("1e-12")  # means that differ by less are equal but for the order of adding
@@ -243,6 +247,38 @@ def leaderboard_tested(filters: LeaderboardFilters, membership: Membership) -> T
     if table.base is not None and table.untested:
         score_tests_schedule(base=table.base.scores[filters.sorted_by.metric].pk, others=table.untested)
     return table
+
+
+@dataclass(frozen=True)
+class KindTable:
+    """Means of one measure by the type of a query's description, for each run of a leaderboard."""
+
+    kinds: list[tuple[str, int]]  # the types, and how many judged queries have each
+    rows: list[tuple[Run, list[float | None]]]
+
+
+def query_kinds(filters: LeaderboardFilters) -> dict[str, str]:
+    """Return the type of each query whose description has one (TVR: video, subtitle, both)."""
+    queries = Query.objects.filter(project=filters.release.project_id, split=filters.split)
+    pairs = queries.filter(caption__description__isnull=False).values_list("number", "caption__description__kind")
+    return {str(number): kind for number, kind in pairs}
+
+
+def kind_table(filters: LeaderboardFilters, table: Table) -> KindTable | None:
+    """Return the shown measure by type of query; None where the labels are hidden, or queries are of one type."""
+    kinds = query_kinds(filters)
+    if filters.is_blind or len(set(kinds.values())) < 2 or not table.ranked:
+        return None
+    judged = truth_table(release=filters.release, split=filters.split)
+    labels = np.array([kinds.get(query_id, "") for query_id in judged.query_ids])
+    values = columns_of([row.scoring.pk for row in table.ranked], filters.column_index)
+    names = [kind for kind in sorted(set(kinds.values())) if (labels == kind).any()]
+    by_kind = [means(range(len(table.ranked)), values[labels == kind]) for kind in names]
+    rows = [
+        (row.run, [None if np.isnan(one[number]) else one[number] for one in by_kind])
+        for number, row in enumerate(table.ranked)
+    ]
+    return KindTable([(kind, int((labels == kind).sum())) for kind in names], rows)
 
 
 def _last_scored(waiting: Iterable[Scoring]) -> Iterable[Scoring]:

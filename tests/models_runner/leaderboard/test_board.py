@@ -15,16 +15,23 @@ from django.utils.html import escape
 from annotation.models import Moment, Video
 from core.files import ReceivedOnDisk
 from judging.models import Release
-from models_runner.leaderboard.selectors.leaderboard import FAMILY_OF_GROUP, GROUPS, filters_of_query, group_of
+from models_runner.leaderboard.selectors.leaderboard import (
+    FAMILY_OF_GROUP,
+    GROUPS,
+    filters_of_query,
+    group_of,
+    kind_table,
+    leaderboard,
+)
 from models_runner.leaderboard.services.participants import leaderboard_change, leaderboard_of
 from models_runner.leaderboard.services.releases import release_receive
 from models_runner.leaderboard.services.scorings import run_table, scored, truth_pool, truth_table
 from models_runner.models import Leaderboard, Run, Score
 from moment_retrieval.metrics.estimates import EstimateMeasure, estimates
-from moment_retrieval.metrics.leaderboard import COLUMNS, COLUMNS_BY_FAMILY
+from moment_retrieval.metrics.leaderboard import COLUMNS, COLUMNS_BY_FAMILY, Column
 from tests.conftest import Messages
-from tests.factories import ProjectFactory, lead, triggers_asleep
-from tests.models_runner.acts import GOOD, member_of, run_json, uploaded
+from tests.factories import CaptionFactory, ProjectFactory, lead, triggers_asleep
+from tests.models_runner.acts import GOOD, bring, member_of, run_json, uploaded
 from tests.models_runner.leaderboard.conftest import Board
 
 pytestmark = pytest.mark.django_db
@@ -38,6 +45,10 @@ def reader(board: Board) -> Client:
 @pytest.fixture
 def chief(board: Board) -> Client:
     return board.browser(member_of(board.hand_made, board.hand_made.lead))
+
+
+def about(column: Column) -> dict[str, str]:
+    return {"metric": column.metric, "convention": column.convention, "gain": column.gain}
 
 
 def page(client: Client, url: str, status: int = 200) -> str:
@@ -99,6 +110,29 @@ class TestLeaderboard:
         means = scored(run_table(board.run), judged).values.means
         missing = [column.metric for column, value in means.items() if value != value]
         assert missing == [f"{name},IoU>={mu}" for name in ("infAP", "xinfAP") for mu in (0.3, 0.5, 0.7)]
+
+    def test_scores_by_the_type_of_a_query(self, board: Board, reader: Client) -> None:
+        """Query 10 is of the video, 11 of what is said; a mean over both is the score itself."""
+        url = f"{board.url('runs')}?split=val&by=type"
+        assert 'id="types"' not in page(reader, url)  # no query has a type
+        for number, kind in ((10, "video"), (11, "subtitle")):
+            caption = CaptionFactory(description__kind=kind)
+            board.hand_made.project.queries.filter(number=number).update(caption=caption)
+        half = bring(board.one, board.release, run_json({10: GOOD}), system="half")
+        query = filters_of_query(board.hand_made.project, {"split": "val"})
+        assert query is not None
+        result = kind_table(query, leaderboard(query, board.one, tested=False))
+        assert result is not None and result.kinds == [("subtitle", 1), ("video", 1)]
+        measure = query.sorted_by._asdict()
+        score = Score.objects.get(
+            scoring__run=half, **{name: measure[name] for name in ("metric", "convention", "gain")}
+        )
+        values = next(values for run, values in result.rows if run == half)
+        assert values == [0.0, pytest.approx(2 * score.value)] and score.value > 0
+        text = page(reader, url)
+        assert 'id="types"' in text and "1 query" in text and "&amp;by=type" in text
+        leaderboard_change(project=board.hand_made.project, actor=None, hides_val=True, uploads_per_day=2)
+        assert 'id="types"' not in page(reader, url)
 
     def test_runs_of_others_are_not_opened_and_earlier_scores_are_stale(self, board: Board, reader: Client) -> None:
         text = page(reader, board.url("runs") + "?split=val")
