@@ -129,18 +129,18 @@ def heat_map(
     """Draw cells by (row, column), the first row at the top; ``names`` are those of rows and columns."""
     is_large = max(len(rows), len(columns)) <= MANY
     wide, high = (LARGE, LARGE * 0.62) if is_large else (SMALL, SMALL * 0.8)
-    left = max(LEFT, 12 + WIDE_LETTER * max(map(len, rows), default=0))  # room for the names of rows
-    width = left + wide * len(columns) + 8  # of the cells; a page stretches a narrower canvas to its own width
+    margin = max(LEFT, 12 + WIDE_LETTER * max(map(len, rows), default=0))  # room for the names of rows
+    width = margin + wide * len(columns) + 8  # of the cells; a page stretches a narrower canvas to its own width
     foot = TOP + high * len(rows)
     canvas = Canvas(label, max(width, LEAST_WIDTH), foot + BOTTOM, classes="heat" if is_large else "heat dense")
     canvas.words(0, 13, names[0], "name", "start")
-    canvas.words((left + width) / 2, foot + 37, names[1], "name")
+    canvas.words((margin + width) / 2, foot + 37, names[1], "name")
     for index, text in enumerate(rows):
-        canvas.words(left - 8, TOP + (index + 0.5) * high + 4, text, anchor="end")
+        canvas.words(margin - 8, TOP + (index + 0.5) * high + 4, text, anchor="end")
     for index, text in enumerate(columns):
-        canvas.words(left + (index + 0.5) * wide, foot + 17, text)
+        canvas.words(margin + (index + 0.5) * wide, foot + 17, text)
     for (row, column), cell in cells.items():
-        _draw(canvas, cell, (left + column * wide, TOP + row * high), (wide, high))
+        _draw(canvas, cell, (margin + column * wide, TOP + row * high), (wide, high))
     return canvas
 
 

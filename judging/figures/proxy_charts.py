@@ -112,6 +112,8 @@ def facts_of(report: Mapping[str, Any]) -> str:
 def notes_of(report: Mapping[str, Any]) -> list[str]:
     """Say which proxies are left out, and why; those of the same reason together."""
     names_by_reason: dict[str, list[str]] = {}
-    for name, reason in report.get("missing", {}).items():
-        names_by_reason.setdefault(reason, []).append(LABELS[name])
+    missing: Mapping[str, str] = report.get("missing", {})
+    for name in PROXIES:  # the database keeps no order of keys
+        if name in missing:
+            names_by_reason.setdefault(missing[name], []).append(LABELS[name])
     return [f"Not computed: {', '.join(names)}. {reason}" for reason, names in names_by_reason.items()]

@@ -129,7 +129,7 @@ class SentenceModel:
         return np.array([own[0] if self.pooling == "cls" else own.mean(axis=0) for own in rows])
 
 
-POOLING_KEYS = {"pooling_mode_mean_tokens": "mean", "pooling_mode_cls_token": "cls"}  # of older files
+POOLING_KEYS = {"mean": "pooling_mode_mean_tokens", "cls": "pooling_mode_cls_token"}  # of older files
 PARTS_OF_SENTENCE_MODELS = {"Transformer", "Pooling", "Normalize"}
 
 
@@ -152,10 +152,10 @@ def sentence_pooling(model: str, folder: Path) -> str:
             raise MissingModel(f"the model {model!r} has a layer {others[0]}, which is not read here")
         path = folders_by_kind["Pooling"] / "config.json"
         config = json.loads(path.read_text(encoding="utf-8"))
-    poolings = [name for key, name in POOLING_KEYS.items() if config.get(key)]
-    if not any(key.startswith("pooling_mode_") for key in config):
-        poolings = [config.get("pooling_mode", "")]
-    if len(poolings) != 1 or poolings[0] not in POOLING_KEYS.values():
+        poolings = [name for name, key in POOLING_KEYS.items() if config.get(key)]
+        if not any(key.startswith("pooling_mode_") for key in config):
+            poolings = [config.get("pooling_mode", "")]
+    if len(poolings) != 1 or poolings[0] not in POOLING_KEYS:
         raise MissingModel(f"the model {model!r} pools its tokens in a way that is not read here: mean and cls are")
     return poolings[0]
 

@@ -107,7 +107,7 @@ def test_the_sample_is_the_same_each_time_and_has_a_caption_a_moment(project: Pr
     corpus = project.dataset.corpus
     moment = corpus.videos.first().moments.get()
     CaptionFactory(moment=moment, text="Somebody opens it.", description__moment=moment, state="accepted")
-    CaptionFactory(moment__video__corpus=corpus, text="In review.", state="in_review")
+    CaptionFactory(moment__video__corpus=corpus, text="Not checked yet.", state="proposed")
     rows, n_moments = captions_sampled(corpus.pk, 10)
     assert (rows, n_moments) == (TEXTS, 3)
     assert captions_sampled(corpus.pk, 2) == captions_sampled(corpus.pk, 2)

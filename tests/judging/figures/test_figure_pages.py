@@ -242,7 +242,7 @@ def test_proxies_of_relevance_on_pages_and_in_files(lead_client: Client, project
     assert "The system is the sentence model a-model" in get(lead_client, project, "bounds").content.decode()
 
 
-def test_a_comparison_that_lacks_all_says_why(lead_client: Client, project: Project) -> None:
+def test_a_comparison_without_two_proxies_says_why(lead_client: Client, project: Project) -> None:
     row = TextStatistics.objects.get(project=project)
     only_bow = proxy_analyses({"bow": np.eye(3)}, None)
     missing = {"sentence": "The sentence model 'a/b' was never used here."}
