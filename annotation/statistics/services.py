@@ -186,8 +186,10 @@ def _relevance_by(name: str, captions: Sequence[str]) -> Floats:
     measure = registry.similarity(name)
     if isinstance(measure, SetSimilarity):
         return set_relevance(Captions.of([(str(number), text) for number, text in enumerate(captions)]), measure.reader)
-    first, second = zip(*product(captions, captions), strict=True)
-    return measure.pairs(first, second).reshape(len(captions), len(captions))
+    texts = sorted(set(captions))  # equal captions are compared once
+    first, second = zip(*product(texts, texts), strict=True)
+    numbers = [texts.index(text) for text in captions]
+    return measure.pairs(first, second).reshape(len(texts), len(texts))[np.ix_(numbers, numbers)]
 
 
 def _sentence_vectors(texts: Sequence[str]) -> Floats:

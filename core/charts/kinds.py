@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from core.charts.canvas import WIDE_LETTER, Axis, Canvas, Plot
+from core.charts.canvas import BOLD_LETTER, Axis, Canvas, Plot
 
 LEFT, TOP, BOTTOM = 52, 26, 44
 LARGE, SMALL = 84, 31  # sides of a cell of few and of many
@@ -129,7 +129,7 @@ def heat_map(
     """Draw cells by (row, column), the first row at the top; ``names`` are those of rows and columns."""
     is_large = max(len(rows), len(columns)) <= MANY
     wide, high = (LARGE, LARGE * 0.62) if is_large else (SMALL, SMALL * 0.8)
-    margin = max(LEFT, 12 + WIDE_LETTER * max(map(len, rows), default=0))  # room for the names of rows
+    margin = max(LEFT, 12 + BOLD_LETTER * max(map(len, rows), default=0))  # room for the names of rows
     width = margin + wide * len(columns) + 8  # of the cells; a page stretches a narrower canvas to its own width
     foot = TOP + high * len(rows)
     canvas = Canvas(label, max(width, LEAST_WIDTH), foot + BOTTOM, classes="heat" if is_large else "heat dense")

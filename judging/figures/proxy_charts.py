@@ -11,7 +11,7 @@ from judging.figures.corpus_charts import analyses_of
 from judging.figures.selectors import FigureFilters
 from moment_retrieval.relevance.figures import THRESHOLDS
 
-LABELS = {"bow": "BoW", "pos": "PoS", "synset": "SYN", "meteor": "METEOR", "sentence": "Sentence"}
+LABELS = {"bow": "BoW", "pos": "PoS", "synset": "SYN", "meteor": "MET", "sentence": "Sentence"}
 DIRECTIONS = {"v2t": "From a moment to its caption", "t2v": "From a caption to its moment"}
 RECALL_AXIS = Axis("geometric mean of R@1, R@5 and R@10", 0, 1, 0.25)
 PROXY = Column("proxy", "Proxy")

@@ -235,7 +235,7 @@ def test_proxies_of_relevance_on_pages_and_in_files(lead_client: Client, project
     assert float(pair["correlation"]) == pytest.approx(computed["correlations"][0][2], abs=1e-6)
     for name in ("proxies", "bounds", "correlation"):
         page = get(lead_client, project, name).content.decode()
-        assert f"Not computed: PoS, SYN, METEOR. {NO_WORDNET}" in page
+        assert f"Not computed: PoS, SYN, MET. {NO_WORDNET}" in page
         assert "3 of 1,234 moments with a caption, by chance" in page
         assert ">PoS<" not in page and "100 moments by chance" in page
     assert "BoW: 0.693, between 0.693 and 1.000" in get(lead_client, project, "bounds").content.decode()
