@@ -11,12 +11,13 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from moment_retrieval.errors import InvalidRecord
 from moment_retrieval.relevance.figures import proxy_correlation, recall_bounds, relevant_captions
 from moment_retrieval.relevance.matrices import with_own_captions
-from moment_retrieval.tables import Floats
 
+Floats = NDArray[np.float64]
 SAMPLE = 100  # moments; METEOR compares every two of their captions, which takes about four seconds
 LEAST = 2  # moments, below which there is nothing to compare
 BY_WORDS = ("bow", "pos", "synset", "meteor")

@@ -23,7 +23,7 @@ from annotation.similarity.base import SimilarityMissing
 from annotation.statistics import selectors
 from annotation.statistics.analyses import Text, span_analyses, text_analyses
 from annotation.statistics.collection import Queries, Verbs, query_figures
-from annotation.statistics.proxies import BY_WORDS, LEAST, SAMPLE, SENTENCE, proxy_analyses
+from annotation.statistics.proxies import BY_WORDS, LEAST, SAMPLE, SENTENCE, Floats, proxy_analyses
 from annotation.statistics.rules import WORD, Names, figures
 from core.jobs import JobKind, durable
 from core.sql import only_one
@@ -34,7 +34,6 @@ from moment_retrieval.relevance.sets import SetSimilarity
 from moment_retrieval.relevance.tagger import LexiconTagger
 from moment_retrieval.relevance.vectors import cosine_relevance
 from moment_retrieval.relevance.wordnet import NOUN, VERB
-from moment_retrieval.tables import Floats
 
 logger = logging.getLogger(__name__)
 NOT_PEOPLE = {"dog", "cat", "monkey", "date", "team", "character", "ghost", "ex", "host"}
