@@ -1,13 +1,15 @@
 """Reads texts, queries and moments for their statistics, and shapes figures for people: histograms, tables, CSV."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from random import Random
 from typing import Any
 
 from django.db import connection
 from django.db.models import Avg, Count, ExpressionWrapper, F, FilteredRelation, FloatField, Max, Min, Q, QuerySet, Sum
 
 from accounts.models import Project
-from annotation.models import Candidate, Description, Moment, NamedQuerySet, Query, TrainSet, Video
+from annotation.captions.selectors import captions_serving
+from annotation.models import Candidate, Caption, Description, Moment, NamedQuerySet, Query, TrainSet, Video
 from annotation.statistics.collection import value_rows
 from annotation.statistics.rules import Row
 from annotation.train_sets.ranks import spans_of
@@ -16,10 +18,11 @@ from core.charts.kinds import Bin, Histogram
 RANKS = (1, 20, 40)  # the first candidate, the last of the first batch, the last of the second
 SPLITS = [Query.Split.VAL, Query.Split.TEST, Query.Split.TRAIN]
 CHUNK = 5000
+SEED = 0  # of samples
 ALL = "all"
-FORM = 3  # of the figures: another form makes stored ones old
+FORM = 4  # of the figures: another form makes stored ones old
 STATE = """
-SELECT (SELECT concat(count(*), '.', sum(hashtext(concat_ws('|', c.id, c.text, c.similarity))))
+SELECT (SELECT concat(count(*), '.', sum(hashtext(concat_ws('|', c.id, c.text, c.similarity, c.state))))
         FROM annotation_description d LEFT JOIN annotation_caption c ON c.description_id = d.id
         WHERE d.corpus_id = %(corpus)s),
     (SELECT concat(count(*), '.', sum(hashtext(concat_ws('|', q.id, q.split, q.text, s.name))))
@@ -117,6 +120,19 @@ def texts_with_videos(corpus_id: int) -> Iterator[tuple[str, str]]:
     """Yield every description of a corpus and the name of its video."""
     rows = Description.objects.filter(corpus=corpus_id).order_by("pk").values_list("text", "moment__video__name")
     yield from rows.iterator(chunk_size=CHUNK)
+
+
+def captions_sampled(corpus_id: int, size: int) -> tuple[list[tuple[str, str]], int]:
+    """Return (description, caption) of so many moments by chance, always the same ones, and among how many they are.
+
+    A moment takes part with the first of its captions that may serve as candidates.
+    """
+    first: dict[int, int] = {}
+    for moment, caption in captions_serving(corpus_id).order_by("pk").values_list("moment_id", "pk"):
+        first.setdefault(moment, caption)
+    ids = Random(SEED).sample(sorted(first.values()), min(size, len(first)))
+    rows = Caption.objects.filter(pk__in=ids).order_by("pk")
+    return list(rows.values_list("description__text", "text")), len(first)
 
 
 def spans_with_lengths(corpus_id: int) -> Iterator[tuple[float, float, float]]:

@@ -1,10 +1,13 @@
 """Statistics of a project's texts: asked for, computed by a task, kept as last computed."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
+from itertools import product
 from typing import Any
 
+import numpy as np
+from django.conf import settings
 from django.db import OperationalError
 from django.utils import timezone
 
@@ -13,17 +16,23 @@ from annotation.captions.rewriting.english import NOUN_OF, RELATIONS, plural, to
 from annotation.captions.rewriting.lexicon import Lexicon, lexicon_for
 from annotation.captions.rewriting.mentions import Reader
 from annotation.corpora.services.corpora import members_of
-from annotation.models import TextStatistics
+from annotation.models import Measure, TextStatistics
+from annotation.pools.services.candidates import vectors_of
 from annotation.similarity import registry
 from annotation.similarity.base import SimilarityMissing
 from annotation.statistics import selectors
 from annotation.statistics.analyses import Text, span_analyses, text_analyses
 from annotation.statistics.collection import Queries, Verbs, query_figures
+from annotation.statistics.proxies import BY_WORDS, LEAST, SAMPLE, SENTENCE, Floats, proxy_analyses
 from annotation.statistics.rules import WORD, Names, figures
 from core.jobs import JobKind, durable
 from core.sql import only_one
+from moment_retrieval.hub import PACKAGED, is_path
 from moment_retrieval.relevance import stop_words
+from moment_retrieval.relevance.matrices import Captions, set_relevance
+from moment_retrieval.relevance.sets import SetSimilarity
 from moment_retrieval.relevance.tagger import LexiconTagger
+from moment_retrieval.relevance.vectors import cosine_relevance
 from moment_retrieval.relevance.wordnet import NOUN, VERB
 
 logger = logging.getLogger(__name__)
@@ -138,7 +147,59 @@ def analyses_compute(project: Project) -> dict[str, Any]:
     return {
         **text_analyses(texts, tagged=tagger is not None),
         **span_analyses(selectors.spans_with_lengths(corpus_id)),
+        "proxies": proxies_compute(corpus_id),
     }
+
+
+def proxies_compute(corpus_id: int) -> dict[str, Any]:
+    """Compare the proxies of relevance on a sample of the corpus's captions.
+
+    A proxy that cannot be computed is listed under ``missing`` with the reason. The system whose recall is bounded is
+    the site's sentence model, which finds captions by the descriptions of their moments.
+    """
+    rows, n_moments = selectors.captions_sampled(corpus_id, SAMPLE)
+    report = {"sample": len(rows), "moments": n_moments, "system": settings.SENTENCE_MODEL}
+    if len(rows) < LEAST:
+        return report
+    descriptions, captions = ([row[side] for row in rows] for side in (0, 1))
+    relevance, missing = dict[str, Floats](), dict[str, str]()
+    for name in BY_WORDS:
+        try:
+            relevance[name] = _relevance_by(name, captions)
+        except SimilarityMissing as error:
+            missing[name] = str(error)
+    similarity = None
+    try:
+        vectors = _sentence_vectors([*captions, *descriptions])
+    except SimilarityMissing as error:
+        missing[SENTENCE] = str(error)
+    else:
+        of_captions, of_descriptions = vectors[: len(rows)], vectors[len(rows) :]
+        relevance[SENTENCE] = cosine_relevance(of_captions, of_captions)
+        similarity = of_descriptions @ of_captions.T
+    return {**report, "missing": missing, **proxy_analyses(relevance, similarity)}
+
+
+def _relevance_by(name: str, captions: Sequence[str]) -> Floats:
+    """Return the relevance [N, N] between captions by a proxy of words. Raises SimilarityMissing."""
+    measure = registry.similarity(name)
+    if isinstance(measure, SetSimilarity):
+        return set_relevance(Captions.of([(str(number), text) for number, text in enumerate(captions)]), measure.reader)
+    texts = sorted(set(captions))  # equal captions are compared once
+    first, second = zip(*product(texts, texts), strict=True)
+    numbers = [texts.index(text) for text in captions]
+    return measure.pairs(first, second).reshape(len(texts), len(texts))[np.ix_(numbers, numbers)]
+
+
+def _sentence_vectors(texts: Sequence[str]) -> Floats:
+    """Return unit vectors [N, D] of the site's sentence model; texts that are stored need no model.
+
+    Raises SimilarityMissing where it is not here; nothing is downloaded for a figure.
+    """
+    model = settings.SENTENCE_MODEL
+    if not (model in PACKAGED or is_path(model) or Measure.objects.filter(name=model).exists()):
+        raise SimilarityMissing(f"The sentence model {model!r} was never used here; rank candidates by it first.")
+    return vectors_of(texts, model=model).astype(np.float64)
 
 
 def people_reader(corpus_id: int) -> Callable[[str, str], tuple[int, tuple[str, ...]]]:

@@ -58,6 +58,35 @@ class Axis(NamedTuple):
         return f"{tick:,.{decimals}f}{self.unit}".replace("-", "−")
 
 
+class LogAxis(Axis):
+    """A vertical axis on which equal distances are equal ratios, ticked at 1, 2 and 5 times powers of ten."""
+
+    @classmethod
+    def covering(cls, name: str, low: float, high: float) -> "LogAxis":
+        """Return the least axis from tick to tick that holds both values, which are above 0."""
+        ticks = _ticks_of_log(low, high)
+        first = max(tick for tick in ticks if tick <= low * (1 + 1e-9))
+        return cls(name, first, min(tick for tick in ticks if tick >= high * (1 - 1e-9) and tick > first), 0)
+
+    @property
+    def ticks(self) -> list[float]:
+        return [tick for tick in _ticks_of_log(self.low, self.high) if self.low <= tick <= self.high]
+
+    def share(self, value: float) -> float:
+        """Return how far up the axis a value lies; what is below its foot, as 0, lies on it."""
+        if value <= self.low:
+            return 0.0
+        return min(1.0, math.log(value / self.low) / math.log(self.high / self.low))
+
+    def label(self, tick: float) -> str:
+        return f"{tick:,g}{self.unit}"
+
+
+def _ticks_of_log(low: float, high: float) -> list[float]:
+    powers = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 2)
+    return [float(f"{factor}e{power}") for power in powers for factor in (1, 2, 5)]
+
+
 Key = tuple[str, str]  # of a legend: class of its mark, words
 
 

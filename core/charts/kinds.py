@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from core.charts.canvas import Axis, Canvas, Plot
+from core.charts.canvas import BOLD_LETTER, Axis, Canvas, Plot
 
 LEFT, TOP, BOTTOM = 52, 26, 44
 LARGE, SMALL = 84, 31  # sides of a cell of few and of many
@@ -129,17 +129,18 @@ def heat_map(
     """Draw cells by (row, column), the first row at the top; ``names`` are those of rows and columns."""
     is_large = max(len(rows), len(columns)) <= MANY
     wide, high = (LARGE, LARGE * 0.62) if is_large else (SMALL, SMALL * 0.8)
-    width = LEFT + wide * len(columns) + 8  # of the cells; a page stretches a narrower canvas to its own width
+    margin = max(LEFT, 12 + BOLD_LETTER * max(map(len, rows), default=0))  # room for the names of rows
+    width = margin + wide * len(columns) + 8  # of the cells; a page stretches a narrower canvas to its own width
     foot = TOP + high * len(rows)
     canvas = Canvas(label, max(width, LEAST_WIDTH), foot + BOTTOM, classes="heat" if is_large else "heat dense")
     canvas.words(0, 13, names[0], "name", "start")
-    canvas.words((LEFT + width) / 2, foot + 37, names[1], "name")
+    canvas.words((margin + width) / 2, foot + 37, names[1], "name")
     for index, text in enumerate(rows):
-        canvas.words(LEFT - 8, TOP + (index + 0.5) * high + 4, text, anchor="end")
+        canvas.words(margin - 8, TOP + (index + 0.5) * high + 4, text, anchor="end")
     for index, text in enumerate(columns):
-        canvas.words(LEFT + (index + 0.5) * wide, foot + 17, text)
+        canvas.words(margin + (index + 0.5) * wide, foot + 17, text)
     for (row, column), cell in cells.items():
-        _draw(canvas, cell, (LEFT + column * wide, TOP + row * high), (wide, high))
+        _draw(canvas, cell, (margin + column * wide, TOP + row * high), (wide, high))
     return canvas
 
 

@@ -118,7 +118,7 @@ def frequent_words(filters: FigureFilters) -> DrawnFigure:
         charts.append(Chart(heading, _bars(heading, words, counts, x_name=x_name, unit="times")))
         rows += [[kind, word, n] for word, n in analyses[kind]]
     facts = f"{analyses['texts']:,} descriptions; stop words and names left out." if charts else ""
-    return DrawnFigure(charts, columns, rows, facts=facts, notes=_notes_of(analyses))
+    return DrawnFigure(charts, columns, rows, facts=facts, notes=_notes_of(analyses) if analyses else [])
 
 
 def actions(filters: FigureFilters) -> DrawnFigure:

@@ -15,13 +15,15 @@ from annotation.models import Query, TextStatistics
 from annotation.similarity.registry import wordnet_is_here
 from annotation.statistics import collection as report
 from annotation.statistics.collection import ROWS, Row
+from annotation.statistics.proxies import SAMPLE
 from annotation.statistics.services import statistics_are_old, statistics_request
 from core.lists import csv_download
 from core.middleware import POLICY
-from judging.figures import charts, corpus_charts, study_charts
+from judging.figures import charts, corpus_charts, proxy_charts, study_charts
 from judging.figures.selectors import FigureFilters, judged_figures
 from judging.quality.rules.agreement import FEWEST_PAIRS, Weights
 from judging.releases.selectors import finished_queries
+from moment_retrieval.relevance.figures import EQUIVALENT
 
 SETTLED = "It fills as pairs settle."
 
@@ -55,9 +57,15 @@ DRAWN = {
     "variety": corpus_charts.variety,
     "words": corpus_charts.frequent_words,
     "actions": corpus_charts.actions,
+    "proxies": proxy_charts.proxies,
+    "bounds": proxy_charts.bounds,
+    "correlation": proxy_charts.correlation,
 }
 FOR_LEADS = {"partners"}
-TEXTS = Path(__file__).with_name("figures.toml").read_text(encoding="utf-8").replace("{fewest}", str(FEWEST_PAIRS))
+NUMBERS = {"{fewest}": FEWEST_PAIRS, "{sample}": SAMPLE, "{equivalent}": EQUIVALENT}  # that the words of figures name
+TEXTS = Path(__file__).with_name("figures.toml").read_text(encoding="utf-8")
+for name_of_number, number in NUMBERS.items():
+    TEXTS = TEXTS.replace(name_of_number, str(number))
 WORDS = tomllib.loads(TEXTS)
 FIGURES = [
     Figure(name=name, draw=draw, roles=LEAD if name in FOR_LEADS else STAFF, **WORDS[name])
@@ -80,7 +88,7 @@ def figures(request: MemberRequest, project: Project) -> HttpResponse:
 def figure(request: MemberRequest, project: Project, name: str) -> HttpResponse:
     current_figure, filters, drawing = _drawn(request, project, name)
     computed = _statistics_of(project) if current_figure.is_of_corpus else None
-    if computed and not (computed.requested_at or computed.error or computed.data.get("analyses")):
+    if computed and not (computed.requested_at or computed.error or computed.data.get("analyses", {}).get("proxies")):
         statistics_request(project=project)  # computed before there were such figures
     context = {
         **{"figure": current_figure, "figures": figures_for(request.membership), "filters": filters, "sheet": drawing},

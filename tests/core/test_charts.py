@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.statistics.selectors import similarity_histogram, words_histogram
-from core.charts.canvas import Axis, Canvas, number
+from core.charts.canvas import Axis, Canvas, LogAxis, number
 from core.charts.kinds import (
     HEIGHT,
     WIDTH,
@@ -33,6 +33,28 @@ def elements_of(canvas: Canvas, tag: str, css: str = "") -> list[ET.Element]:
 
 def words(canvas: Canvas, css: str) -> list[str]:
     return [element.text or "" for element in elements_of(canvas, "text", css)]
+
+
+class TestLogAxis:
+    @pytest.mark.parametrize(
+        ("low", "high", "labels"),
+        [
+            (1, 62, ["1", "2", "5", "10", "20", "50", "100"]),
+            (1, 1, ["1", "2"]),
+            (0.3, 1200, ["0.2", "0.5", "1", "2", "5", *("10", "20", "50", "100", "200", "500", "1,000", "2,000")]),
+            (2, 5, ["2", "5"]),
+        ],
+    )
+    def test_ticks_by_hand(self, low: float, high: float, labels: list[str]) -> None:
+        axis = LogAxis.covering("captions", low, high)
+        assert [axis.label(tick) for tick in axis.ticks] == labels
+        assert axis.base == axis.low
+
+    def test_equal_ratios_are_equal_distances(self) -> None:
+        axis = LogAxis.covering("captions", 1, 100)
+        shares = [axis.share(value) for value in (1, 10, 100)]
+        assert shares == [0, pytest.approx(0.5), 1]
+        assert (axis.share(0), axis.share(1000)) == (0, 1)
 
 
 class TestAxis:
@@ -159,3 +181,10 @@ def test_similarities_begin_at_0_or_below() -> None:
     below = similarity_histogram({"similarity": {"bins": [[-0.1, -0.05, 1]]}}, limit=0.4)
     assert (below.bins[0].label, below.bins[0].counts) == ("-0.10 to -0.05", (1,))
     assert below.mark == pytest.approx(WIDTH * 10 / 22)
+
+
+def test_long_names_of_rows_have_room_in_a_heat_map() -> None:
+    cells = {(0, 0): Cell(1.0, ("1",), "itself")}
+    canvas = heat_map("map", rows=["a very long name"], columns=["a"], cells=cells, names=("one", "other"))
+    (cell,) = elements_of(canvas, "rect")
+    assert float(cell.get("x", 0)) > 9 * len("a very long name")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -107,6 +109,55 @@ class Words:
     def rows(self, items: Sequence[Sentence]) -> Iterator[Rows]:
         """One row for each token of each sentence."""
         yield from self._model.token_rows([item.text for item in items])
+
+
+class SentenceModel:
+    """A sentence model: a vector of each text, pooled over its tokens as the model's own files say.
+
+    Raises:
+        MissingModel: the model cannot be loaded, or its files do not say how tokens become one vector.
+    """
+
+    def __init__(self, model: str, *, setup: Setup = DEFAULT) -> None:
+        self.pooling = sentence_pooling(model, Path(source_of(model)))
+        self._model = TextModel(model, setup=setup)
+        self.name, self.width = self._model.name, self._model.width
+
+    def vectors(self, texts: Sequence[str]) -> Rows:
+        """Return the vectors [N, width] of texts [N], not brought to one length."""
+        rows = self._model.token_rows(texts)
+        return np.array([own[0] if self.pooling == "cls" else own.mean(axis=0) for own in rows])
+
+
+POOLING_KEYS = {"mean": "pooling_mode_mean_tokens", "cls": "pooling_mode_cls_token"}  # of older files
+PARTS_OF_SENTENCE_MODELS = {"Transformer", "Pooling", "Normalize"}
+
+
+def sentence_pooling(model: str, folder: Path) -> str:
+    """Return how the sentence model in a folder makes one vector of its tokens' vectors: ``mean`` or ``cls``.
+
+    Raises:
+        MissingModel: its files, in the layout of sentence-transformers, do not say so, or name another pooling or a
+            layer behind it.
+    """
+    with loading(model):
+        if not (folder / "modules.json").is_file():
+            raise MissingModel(
+                f"the model {model!r} is no sentence model: it has no modules.json, which says how its tokens become"
+                " one vector"
+            )
+        modules = json.loads((folder / "modules.json").read_text(encoding="utf-8"))
+        folders_by_kind = {str(part["type"]).rpartition(".")[2]: folder / part["path"] for part in modules}
+        if others := sorted(folders_by_kind.keys() - PARTS_OF_SENTENCE_MODELS):
+            raise MissingModel(f"the model {model!r} has a layer {others[0]}, which is not read here")
+        path = folders_by_kind["Pooling"] / "config.json"
+        config = json.loads(path.read_text(encoding="utf-8"))
+        poolings = [name for name, key in POOLING_KEYS.items() if config.get(key)]
+        if not any(key.startswith("pooling_mode_") for key in config):
+            poolings = [config.get("pooling_mode", "")]
+    if len(poolings) != 1 or poolings[0] not in POOLING_KEYS:
+        raise MissingModel(f"the model {model!r} pools its tokens in a way that is not read here: mean and cls are")
+    return poolings[0]
 
 
 class Spoken:

@@ -30,7 +30,7 @@ from tests.factories import (
     lead,
 )
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 
 
 @pytest.fixture(autouse=True)

@@ -29,7 +29,7 @@ from tests.factories import (
     lead,
 )
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 Limit = Callable[[int], AbstractContextManager[object]]
 WORDS = [
     ("Ross and Joey wave.", "Two men wave.", "video", 0.41),
@@ -136,7 +136,7 @@ class TestCompute:
 
     def test_few_statements_answer_a_request(self, project: Project, django_assert_max_num_queries: Limit) -> None:
         statistics_request(project=project)
-        with django_assert_max_num_queries(26):
+        with django_assert_max_num_queries(34):
             statistics_compute(project_id=project.pk)
         row = TextStatistics.objects.get()
         assert row.computed_at is not None and row.requested_at is None

@@ -5,6 +5,7 @@ import io
 from copy import deepcopy
 from xml.etree import ElementTree as ET
 
+import numpy as np
 import pytest
 from django.http import HttpResponse
 from django.test import Client
@@ -13,6 +14,7 @@ from django.urls import reverse
 from accounts.models import Project
 from annotation.models import Candidate, NamedQuerySet, TextStatistics
 from annotation.statistics.analyses import Text, span_analyses, text_analyses
+from annotation.statistics.proxies import proxy_analyses
 from annotation.statistics.selectors import state_of_texts
 from judging.figures.views import FIGURES
 from tests import factories
@@ -22,6 +24,18 @@ from tests.judging.views.acts import url as url_of
 
 pytestmark = pytest.mark.django_db
 NAMES = [figure.name for figure in FIGURES]
+
+
+NO_WORDNET = "WordNet is not installed in /var/nltk_data."
+
+
+def proxies_by_hand() -> dict[str, object]:
+    """Three moments of which two captions say nearly the same, by words, and a system that mixes these two up."""
+    words = np.array([[1.0, 0.9, 0.0], [0.9, 1.0, 0.3], [0.0, 0.3, 1.0]])
+    system = np.array([[0.1, 0.9, 0.0], [0.9, 0.1, 0.0], [0.0, 0.1, 0.9]])
+    missing = dict.fromkeys(("pos", "synset", "meteor"), NO_WORDNET)
+    facts = {"sample": 3, "moments": 1234, "system": "a-model", "missing": missing}
+    return facts | proxy_analyses({"bow": words, "sentence": 1 - words}, system)
 
 
 def url(page: str, project: Project, name: str) -> str:
@@ -38,7 +52,7 @@ def project_once(module_database: None) -> Project:
     judge_round(factories.BatchFactory(query__project=new_project, query__split="test", pairs=1), [1], [1])
     texts = [Text("Two men sing.", "two man sing", ("sing",), ("man",), 2), Text("It rains.", "it rain", ("rain",))]
     analyses = text_analyses(texts, tagged=True) | span_analyses([(0, 4, 10), (5, 10, 10)])
-    data = {"analyses": analyses, "groups": []}
+    data = {"analyses": analyses | {"proxies": proxies_by_hand()}, "groups": []}
     TextStatistics.objects.create(project=new_project, data=data, computed_at=factories.NOW)
     return new_project
 
@@ -205,3 +219,47 @@ def test_a_figure_of_the_corpus_has_its_numbers_computed(lead_client: Client) ->
     factories.DescriptionFactory(moment__video__corpus=new_project.dataset.corpus)
     assert "within a minute" in get(lead_client, new_project, "variety").content.decode()
     assert TextStatistics.objects.get(project=new_project).requested_at is not None
+
+
+def test_proxies_of_relevance_on_pages_and_in_files(lead_client: Client, project: Project) -> None:
+    counts = rows(lead_client, project, "proxies")
+    assert len(counts) == 40 and counts[0] == {"proxy": "BoW", "threshold": "0.05", "captions": "2.333333"}
+    assert [row["captions"] for row in counts if row["threshold"] == "1.0"] == ["1.0", "1.666667"]
+    assert rows(lead_client, project, "bounds") == [
+        {"proxy": "BoW", "direction": name, "smallest": "0.693361", "instance": "0.693361", "largest": "1.0"}
+        for name in ("v2t", "t2v")
+    ]
+    (pair,) = rows(lead_client, project, "correlation")
+    assert (pair["proxy"], pair["other"], pair["moments"]) == ("BoW", "Sentence", "3")
+    computed = TextStatistics.objects.get(project=project).data["analyses"]["proxies"]
+    assert float(pair["correlation"]) == pytest.approx(computed["correlations"][0][2], abs=1e-6)
+    for name in ("proxies", "bounds", "correlation"):
+        page = get(lead_client, project, name).content.decode()
+        assert f"Not computed: PoS, SYN, MET. {NO_WORDNET}" in page
+        assert "3 of 1,234 moments with a caption, by chance" in page
+        assert ">PoS<" not in page and "100 moments by chance" in page
+    assert "BoW: 0.693, between 0.693 and 1.000" in get(lead_client, project, "bounds").content.decode()
+    assert "The system is the sentence model a-model" in get(lead_client, project, "bounds").content.decode()
+
+
+def test_a_comparison_without_two_proxies_says_why(lead_client: Client, project: Project) -> None:
+    row = TextStatistics.objects.get(project=project)
+    only_bow = proxy_analyses({"bow": np.eye(3)}, None)
+    missing = {"sentence": "The sentence model 'a/b' was never used here."}
+    row.data["analyses"]["proxies"] = {"sample": 3, "moments": 3, "system": "a/b", "missing": missing} | only_bow
+    row.save()
+    assert "All 3 moments with a caption" in get(lead_client, project, "proxies").content.decode()
+    for name in ("bounds", "correlation"):
+        page = get(lead_client, project, name).content.decode()
+        assert "Nothing to draw yet" in page
+        assert "Not computed: Sentence. The sentence model &#x27;a/b&#x27; was never used here." in page
+        assert rows(lead_client, project, name) == []
+
+
+def test_statistics_of_before_there_were_proxies_are_computed_anew(lead_client: Client, project: Project) -> None:
+    row = TextStatistics.objects.get(project=project)
+    del row.data["analyses"]["proxies"]
+    row.save()
+    assert "Nothing to draw yet" in get(lead_client, project, "proxies").content.decode()
+    row.refresh_from_db()
+    assert row.requested_at is not None

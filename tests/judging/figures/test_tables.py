@@ -20,7 +20,7 @@ from judging.releases.selectors import finished_queries
 from tests.conftest import Messages
 from tests.factories import BatchFactory, CaptionFactory, PairFactory, ProjectFactory, admin
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
 
 
 @pytest.fixture(autouse=True)
