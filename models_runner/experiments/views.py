@@ -27,6 +27,7 @@ from models_runner.experiments.selectors import (
     recall_rows,
     row_of,
     runs_of,
+    searches_needing,
     training_granted,
 )
 from models_runner.experiments.services import experiment_create, has_training_queries
@@ -183,9 +184,10 @@ def experiment_delete(request: MemberRequest, row: Experiment) -> HttpResponse:
         "experiment": row,
         "error": error,
         "needs": needed_by(row),
+        "searches": searches_needing(row),
         "runs": runs_of(row),
         "seeds": len(trainings),
-        "bytes": files.experiment_bytes(row.uuid),
+        "bytes": files.folder_bytes(row.uuid),
         "awaited": [training for training in trainings if training.is_awaited],
         "resumable": [training for training in trainings if training.is_stopped],
     }
