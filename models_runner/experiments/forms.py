@@ -371,21 +371,16 @@ def initial_of(project: Project, order: Experiment | SettingsSearch, options: Ma
     words = {name: BOOLEAN_WORDS[value] if isinstance(value, bool) else value for name, value in changes.items()}
     if "end_offset_s" in words:
         words["end_offset_s"] = f"{words['end_offset_s']:g}"
-    keys = {
-        kind: next(
-            (key for key, facts in feature_choices(project, kind).items() if facts["path"] == source["path"]), ""
-        )
-        for kind, source in order.features.items()
-    }
     about = {"release": order.release.version, "baseline": order.baseline, "top_n": order.top_n, "preset": preset}
+    keys = {"subtitle": ""} | {kind: _key_of(project, kind, source) for kind, source in order.features.items()}
     candidates = order.candidates and order.candidates.uuid
-    return {
-        **about,
-        "subtitle": "",
-        **keys,
-        "candidates": candidates,
-        **{name: words[name] for name in CHANGES if name in words},
-    }
+    return {**about, **keys, "candidates": candidates, **{name: words[name] for name in CHANGES if name in words}}
+
+
+def _key_of(project: Project, kind: str, source: Mapping[str, Any]) -> str:
+    """Return by what the form names the features of an order; empty where they cannot be chosen any more."""
+    choices = feature_choices(project, kind)
+    return next((key for key, facts in choices.items() if facts["path"] == source["path"]), "")
 
 
 class GridForm(forms.Form):

@@ -21,8 +21,8 @@ LARGEST_SEED = 2**31 - 1
 class SettingsSearchForm(ExperimentForm):
     """What is trained, as a benchmark run's form says it, and which settings are tried."""
 
-    seeds = None
-    labels = None
+    seeds = None  # type: ignore[assignment]  # so Django leaves a field out
+    labels = None  # type: ignore[assignment]
     name = forms.CharField(max_length=80, required=False, help_text="Empty: baseline and N.")
     method = forms.ChoiceField(
         choices=SettingsSearch.Method.choices,

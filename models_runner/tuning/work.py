@@ -5,6 +5,7 @@ a device and takes it for itself (``models_runner.experiments.trainings``).
 """
 
 import logging
+import signal
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -45,6 +46,7 @@ from moment_retrieval.training.events import EVENTS, Events
 from moment_retrieval.training.trials import (
     FAILED,
     RUNNING,
+    TRIAL,
     WAITING,
     Trial,
     Tuning,
@@ -104,13 +106,19 @@ class Watch:
         trials, current = [], dict[str, Any]()
         for number, setting in enumerate(self.tuning.settings(), start=1):
             trial = self.ended.get(number) or trial_at(self.folder, number, setting)
-            if (trial_folder(self.folder, number) / "trial.json").is_file():
+            if (trial_folder(self.folder, number) / TRIAL).is_file():
                 self.ended[number] = trial
             if trial.state == RUNNING:
                 current = self._current(number)
             trials.append({name: value for name, value in asdict(trial).items() if name != "number"})
         n_done = sum(trial["state"] not in (WAITING, RUNNING) for trial in trials)
         return {"trials": trials, "n_done": n_done, "current": current}
+
+    def begin(self) -> None:
+        """The program is being started: how an earlier attempt ended is over. Raises ScoringError."""
+        self.look()
+        for _, progress in self.events.values():
+            progress.begin()
 
     def _current(self, number: int) -> dict[str, Any]:
         file = EventsFile(trial_folder(self.folder, number) / EVENTS)
@@ -149,7 +157,7 @@ def _search(search: SettingsSearch) -> bool:
 
 def _run(search: SettingsSearch, watch: Watch, lock_fd: int) -> tuple[int, str]:
     """Start the program and follow it to its end: its status, the end of its output."""
-    search_report(search, watch)
+    watch.begin()
     devices = devices_shown(settings.TRAIN_DEVICE, ONE_GPU)
     child = TrainingChild(settings.TUNE_COMMAND, watch.folder, lock_fd=lock_fd, cwd=settings.BASE_DIR, devices=devices)
     try:
@@ -200,7 +208,7 @@ def _conclude(search: SettingsSearch, watch: Watch, status: int, output: str) ->
             search_end(search, State.DONE)
     elif status == BAD_PLAN:
         search_end(search, State.FAILED, last or f"It ended with {status_words(status)}.")
-    elif status == 0 or _is_stopped(row):
+    elif status in (0, -signal.SIGTERM) or _is_stopped(row):  # the last between two trials
         search_stop_at_work(search, State.WAITING)
     elif files.disk_is_full(watch.folder):
         search_end(search, State.FAILED, FULL)
@@ -209,8 +217,8 @@ def _conclude(search: SettingsSearch, watch: Watch, status: int, output: str) ->
 
 
 def _is_stopped(row: Mapping[str, Any]) -> bool:
-    """Whether the program said that it stopped in a trial; between two trials it has nothing to lose."""
-    return not row["current"] or row["current"]["ended"] == "stopped"
+    """Whether the program said that it stopped in a trial."""
+    return bool(row["current"].get("ended") == "stopped")
 
 
 @transaction.atomic
@@ -284,5 +292,5 @@ def searches_sweep(now: datetime) -> None:
             if alone:
                 searches_mark_failed(Q(pk=pk, heartbeat__lte=now - LATE))
     waiting = SettingsSearch.objects.filter(state=State.WAITING).order_by("created_at", "pk")
-    if (pk := waiting.values_list("pk", flat=True).first()) is not None:
-        send_on_commit(SEARCH_TASK, pk, expires_s=SWEEP_S)
+    if (first := waiting.first()) is not None:
+        send_on_commit(SEARCH_TASK, first.pk, expires_s=SWEEP_S)
