@@ -19,7 +19,7 @@ LARGEST_SEED = 2**31 - 1
 
 
 class SettingsSearchForm(ExperimentForm):
-    """What is trained, as a benchmark run's form says it, and which settings are tried."""
+    """Say what is trained, as a benchmark run's form does, and which settings are tried."""
 
     seeds = None  # type: ignore[assignment]  # so Django leaves a field out
     labels = None  # type: ignore[assignment]
