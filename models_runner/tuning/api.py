@@ -46,8 +46,8 @@ class SettingsSearchInput(ExperimentInput):
     """Fields of the form of a benchmark run that all trainings share, and what is tried."""
 
     key = KeyField(required=False, help_text="Any UUID: sent again with it, a request is answered as the first time.")
-    seeds = None
-    labels = None
+    seeds = None  # type: ignore[assignment]  # so a field is left out
+    labels = None  # type: ignore[assignment]
     space = serializers.DictField(child=serializers.CharField(max_length=300), help_text=SPACE_HELP)
     method = serializers.ChoiceField(
         SettingsSearch.Method.choices, required=False, help_text="random if left out; a grid needs choices."

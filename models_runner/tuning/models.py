@@ -17,7 +17,7 @@ MOST_RUNS = 200
 
 
 class SettingsSearch(models.Model):
-    """Hold what is tried, how far it is, and a row for each trial. Trials are no runs: the leaderboard has none of them.
+    """Hold what is tried, how far it is, and a row for each trial. Trials are no runs: no leaderboard has them.
 
     A device holds one search or training at a time: its worker holds a lock.
     """

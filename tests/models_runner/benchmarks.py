@@ -24,7 +24,7 @@ from tests.judging.views.endpoints import zipped
 from tests.moment_retrieval.training.tiny import CLIP_S, QUERY, VIDEO, write_features
 
 PROGRAM = [sys.executable, str(Path(__file__).with_name("training_program.py"))]
-TUNING_PROGRAM = [sys.executable, str(Path(__file__).with_name("tuning_program.py"))]
+TUNING_PROGRAM = [sys.executable, "-m", "tests.models_runner.tuning_program"]
 SPLITS = {"train": (40, 41), "val": (10,), "test": (20,)}
 DRAWN = np.random.default_rng(5).normal(size=(3, QUERY)).astype(np.float32)
 SECONDS = {"alpha": 6.0, "beta": 9.0}
