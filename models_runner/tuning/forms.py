@@ -93,6 +93,13 @@ class SettingsSearchForm(ExperimentForm):
         }
 
     @property
+    def refusal(self) -> str:
+        """The first field that is wrong, by the name that programs have for it, and why."""
+        field, reasons = next(iter(self.errors.items()))
+        name = field.replace("try_", "space.").replace("__all__", "space")
+        return f"{name}: {reasons[0]}"
+
+    @property
     def about(self) -> list[forms.BoundField]:
         return [self[name] for name in ABOUT]
 

@@ -109,7 +109,7 @@ NAMED_ELSEWHERE = {
     "experiment_start",
     "policy_publish",
     "settings_search_start",
-}  # methods with more options than a docstring lists
+}  # with more options than a docstring lists
 NO_OPTIONS = {"link", "file", "broken", "unreadable", "offensive"}  # in docstrings: a field of the answer, values
 
 

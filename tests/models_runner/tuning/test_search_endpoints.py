@@ -198,17 +198,17 @@ class TestPrograms:
     @pytest.mark.parametrize(
         ("values", "message"),
         [
-            ({"space": {}}, ""),
+            ({"space": {}}, "space: Name values"),
             ({"space": {"speed": "1"}}, "space: speed cannot be searched"),
-            ({"space": {"lr": "fast"}}, "try_lr: 'fast' is not a number."),
+            ({"space": {"lr": "fast"}}, "space.lr: 'fast' is not a number."),
             ({"n_runs": 0}, "n_runs: "),
-            ({}, "space: "),
+            ({"space": None}, "space: "),
         ],
     )
     def test_what_cannot_be_is_refused(
         self, program: Client, release: Release, values: dict[str, Any], message: str
     ) -> None:
-        body = {"baseline": "xml", **values}
+        body = {"baseline": "xml", "space": {"lr": "1e-4, 1e-3"}, **values}
         answer = program.post(url("settings-searches", release.project), body, content_type="application/json")
         assert refusal(answer) == (422, "invalid") and answer.json()["message"].startswith(message)
 
