@@ -21,6 +21,7 @@ FOR = {
     "models_runner.pools.api": "For leads and admins",
     "models_runner.search.api": "For leads and admins",
     "models_runner.experiments.api": "For leads and admins",
+    "models_runner.tuning.api": "For leads and admins",
     "models_runner.features.api": "For leads and admins",
     "models_runner.leaderboard.api": "For participants, leads and admins",
 }

@@ -180,6 +180,11 @@ def local_secret(var: Path) -> str:
     return secret
 
 
+def tune_command() -> list[str]:
+    """Return the command that searches over settings in the folder named after it, in one process."""
+    return [sys.executable, "-m", "moment_retrieval", "tune"]
+
+
 def train_command(gpus: int) -> list[str]:
     """Return the command that trains the folder named after it: one process, or one for each GPU."""
     program = ["-m", "moment_retrieval", "train"]

@@ -5,6 +5,7 @@ from models_runner.features import api as features_api
 from models_runner.leaderboard import api as leaderboard_api
 from models_runner.pools import api as pools_api
 from models_runner.search import api as search_api
+from models_runner.tuning import api as tuning_api
 
 urlpatterns = [
     path("projects/<uuid:project_uuid>/runs/", leaderboard_api.Runs.as_view(), name="runs"),
@@ -23,4 +24,20 @@ urlpatterns = [
     path("experiments/<uuid:experiment_uuid>/", api.OneExperiment.as_view(), name="experiment"),
     path("trainings/<uuid:training_uuid>/cancel/", api.Cancel.as_view(), name="training-cancel"),
     path("trainings/<uuid:training_uuid>/resume/", api.Resume.as_view(), name="training-resume"),
+    path(
+        "projects/<uuid:project_uuid>/settings-searches/",
+        tuning_api.SettingsSearches.as_view(),
+        name="settings-searches",
+    ),
+    path("settings-searches/<uuid:search_uuid>/", tuning_api.OneSettingsSearch.as_view(), name="settings-search"),
+    path(
+        "settings-searches/<uuid:search_uuid>/cancel/",
+        tuning_api.CancelSettingsSearch.as_view(),
+        name="settings-search-cancel",
+    ),
+    path(
+        "settings-searches/<uuid:search_uuid>/resume/",
+        tuning_api.ResumeSettingsSearch.as_view(),
+        name="settings-search-resume",
+    ),
 ]

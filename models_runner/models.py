@@ -13,6 +13,7 @@ from models_runner.leaderboard.models import (
     Scoring,
     Truth,
 )
+from models_runner.tuning.models import SettingsSearch
 
 __all__ = [
     "EconomyStudy",
@@ -25,6 +26,7 @@ __all__ = [
     "Score",
     "ScoreTest",
     "Scoring",
+    "SettingsSearch",
     "Training",
     "Truth",
 ]

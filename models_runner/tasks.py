@@ -5,5 +5,17 @@ from models_runner.features import making
 from models_runner.leaderboard.services import economy, releases, runs, score_tests, scorings
 from models_runner.pools import services as pools
 from models_runner.search.services import search_work
+from models_runner.tuning import work as tuning
 
-__all__ = ["economy", "making", "pools", "releases", "runs", "score_tests", "scorings", "search_work", "trainings"]
+__all__ = [
+    "economy",
+    "making",
+    "pools",
+    "releases",
+    "runs",
+    "score_tests",
+    "scorings",
+    "search_work",
+    "trainings",
+    "tuning",
+]

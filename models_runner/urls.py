@@ -6,6 +6,7 @@ from models_runner.features import views as features_views
 from models_runner.leaderboard import views as leaderboard_views
 from models_runner.search import views as search_views
 from models_runner.tables import views as tables_views
+from models_runner.tuning import views as tuning_views
 
 app_name = "models_runner"
 urlpatterns = [
@@ -29,6 +30,18 @@ urlpatterns = [
     path("training/<uuid:training_uuid>/cancel/", experiments_views.training_cancel, name="training-cancel"),
     path("training/<uuid:training_uuid>/resume/", experiments_views.training_resume, name="training-resume"),
     path("training/<uuid:training_uuid>/files/<str:name>", experiments_views.training_file, name="training-file"),
+    path("<uuid:project_uuid>/settings-searches/new/", tuning_views.settings_search_new, name="settings-search-new"),
+    path("settings-search/<uuid:search_uuid>/", tuning_views.settings_search, name="settings-search"),
+    path("settings-search/<uuid:search_uuid>/trials.csv", tuning_views.settings_search_csv, name="settings-search-csv"),
+    path(
+        "settings-search/<uuid:search_uuid>/cancel/", tuning_views.settings_search_cancel, name="settings-search-cancel"
+    ),
+    path(
+        "settings-search/<uuid:search_uuid>/resume/", tuning_views.settings_search_resume, name="settings-search-resume"
+    ),
+    path(
+        "settings-search/<uuid:search_uuid>/delete/", tuning_views.settings_search_delete, name="settings-search-delete"
+    ),
     path("<uuid:project_uuid>/search/", search_views.search, name="search"),
     path("<uuid:project_uuid>/video/<uuid:video_uuid>/", video_file, name="video"),
     path("<uuid:project_uuid>/features/", features_views.features, name="features"),

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from base64 import b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -481,6 +481,33 @@ class Client(Requests):
     def training_resume(self, training: str) -> Json:
         """Go on with one seed."""
         return self._row("POST", f"trainings/{training}/resume/", once=True)
+
+    def settings_searches(self, project: str) -> Iterator[Json]:
+        """Yield searches over settings, newest first."""
+        return self._pages(f"projects/{project}/settings-searches/")
+
+    def settings_search_start(
+        self, project: str, *, baseline: str, space: Mapping[str, str], key: str = "", **options: Any
+    ) -> Json:
+        """Start a search over settings, with the fields of its form; ``space`` is ``{"lr": "1e-5 to 1e-3"}``."""
+        body = {"baseline": baseline, "space": space, "key": key or str(uuid4()), **options}
+        return self._row("POST", f"projects/{project}/settings-searches/", body)
+
+    def settings_search(self, search: str) -> Json:
+        """Return a search over settings with its trials."""
+        return self._row("GET", f"settings-searches/{search}/")
+
+    def settings_search_delete(self, search: str) -> None:
+        """Delete a search over settings that has ended."""
+        self._call("DELETE", f"settings-searches/{search}/", once=True)
+
+    def settings_search_cancel(self, search: str) -> Json:
+        """Cancel a search over settings."""
+        return self._row("POST", f"settings-searches/{search}/cancel/", once=True)
+
+    def settings_search_resume(self, search: str) -> Json:
+        """Go on with a search over settings."""
+        return self._row("POST", f"settings-searches/{search}/resume/", once=True)
 
     # Waiting
 

@@ -6,127 +6,38 @@ has a folder of its own, so that a search goes on where it was left (docs/traini
 
 from __future__ import annotations
 
-import csv
 import json
-import math
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from itertools import accumulate, islice, product
+from dataclasses import asdict, replace
 from pathlib import Path
-from random import Random
 from statistics import median
-from typing import Any, Self
+from typing import Any
 
 from moment_retrieval.distributed import StopRequest
-from moment_retrieval.errors import at
-from moment_retrieval.jsonfiles import as_object, decode, parse_json, read_bytes, write_atomically
+from moment_retrieval.jsonfiles import write_atomically
 from moment_retrieval.settings import SELECTED_BY
 from moment_retrieval.train import DONE, STOPPED, train
-from moment_retrieval.training.events import EVENTS, curves, read_events
+from moment_retrieval.training.events import EVENTS, read_events
 from moment_retrieval.training.plan import PLAN, BadPlan, Plan
+from moment_retrieval.training.trials import (
+    EARLY,
+    FAILED,
+    FINISHED,
+    TABLE,
+    TRIAL,
+    Trial,
+    Tuning,
+    best_first,
+    curve_of,
+    read_trial,
+    trial_folder,
+    trial_of,
+    write_table,
+)
 
-TUNING, TRIAL, TABLE = "tuning.json", "trial.json", "trials.csv"
-RANDOM, GRID = "random", "grid"
-PARTS = ("sizes", "objective", "decoding", "reading")  # of a plan, whose entries are named "objective.margin"
 LEAST_FINISHED = 3  # trainings, before one is stopped for being worse
 LEAST_EVALUATIONS = 2  # of a training, before it is
-FINISHED, EARLY, FAILED = "finished", "stopped early", "failed"
-
-
-@dataclass(frozen=True)
-class Tuning:
-    """A search: the plan that is changed, and which settings are tried.
-
-    A name of ``space`` is one of the plan's (``lr``) or of one of its parts (``objective.margin``). Its values are a
-    list of choices, or of a random search a range: ``{"low": 1e-5, "high": 1e-3, "log": true}``.
-    """
-
-    plan: Mapping[str, Any]
-    space: Mapping[str, Any]
-    runs: int  # the budget
-    how: str = RANDOM  # or grid: all combinations of the choices, the first ``runs`` of them
-    seed: int = 1
-    stop_early: bool = True
-
-    def __post_init__(self) -> None:
-        if self.how not in (RANDOM, GRID):
-            raise BadPlan(f"how must be {RANDOM} or {GRID}, got {self.how!r}")
-        if not isinstance(self.runs, int) or self.runs < 1:
-            raise BadPlan(f"runs must be a whole number, 1 or more, got {self.runs!r}")
-        if not self.space:
-            raise BadPlan("the space names no setting")
-        for name, values in self.space.items():
-            _check_values(name, values, self.how)
-
-    @classmethod
-    def read(cls, folder: Path) -> Self:
-        """The search in a folder. Raises BadPlan, ScoringError."""
-        path = folder / TUNING
-        data = read_bytes(path)
-        with at(str(path)):
-            values: dict[str, Any] = as_object(parse_json(decode(data)), "a search")
-            try:
-                return cls(**values)
-            except TypeError as error:
-                raise BadPlan(f"it is no search: {error}") from error
-
-    def settings(self) -> list[dict[str, Any]]:
-        """Return the settings to try, the same ones whenever they are asked for."""
-        names = list(self.space)
-        if self.how == GRID:
-            combinations = product(*(self.space[name] for name in names))
-            return [dict(zip(names, values, strict=True)) for values in islice(combinations, self.runs)]
-        draws = (Random(f"{self.seed} {number}") for number in range(self.runs))
-        return [{name: _drawn(self.space[name], draw) for name in names} for draw in draws]
-
-    @property
-    def n_runs(self) -> int:
-        """How many trainings the search takes: of a grid no more than it has combinations."""
-        return len(self.settings())
-
-    def plan_with(self, settings: Mapping[str, Any]) -> Plan:
-        """Return the plan with these settings. Raises BadPlan where one cannot be used."""
-        values: dict[str, Any] = {name: dict(part) if name in PARTS else part for name, part in self.plan.items()}
-        for name, value in settings.items():
-            part, _, entry = name.rpartition(".")
-            if part and part not in PARTS:
-                raise BadPlan(f"{name}: a plan has the parts {', '.join(PARTS)}")
-            (values.setdefault(part, {}) if part else values)[entry] = value
-        return Plan.of(values)
-
-
-def _check_values(name: str, values: Any, how: str) -> None:
-    if isinstance(values, list) and values:
-        return
-    if how == RANDOM and isinstance(values, Mapping) and set(values) <= {"low", "high", "log"}:
-        low, high = values.get("low"), values.get("high")
-        numbers = all(isinstance(one, int | float) and not isinstance(one, bool) for one in (low, high))
-        if numbers and low < high and (low > 0 or not values.get("log")):  # type: ignore[operator]
-            return
-    ranges = ", or a range with low, high and, above 0, log" if how == RANDOM else ""
-    raise BadPlan(f"{name}: give a list of choices{ranges}")
-
-
-def _drawn(values: Any, draw: Random) -> Any:
-    if isinstance(values, list):
-        return draw.choice(values)
-    low, high = float(values["low"]), float(values["high"])
-    if values.get("log"):
-        return float(f"{math.exp(draw.uniform(math.log(low), math.log(high))):.4g}")
-    return float(f"{draw.uniform(low, high):.4g}")
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One training of a search; ``curve`` is the best score so far at each evaluation."""
-
-    number: int
-    settings: Mapping[str, Any]
-    state: str = ""
-    best: float | None = None
-    curve: Sequence[float] = ()
-    reason: str = ""
 
 
 class StopWhenWorse(StopRequest):
@@ -151,12 +62,6 @@ class StopWhenWorse(StopRequest):
         super().look()
 
 
-def curve_of(folder: Path) -> list[float]:
-    """The best validation score so far at each evaluation of a training."""
-    selected_by = Plan.read(folder).selected_by
-    return list(accumulate((value for _, value in curves(read_events(folder)).get(selected_by, [])), max))
-
-
 def tune(folder: Path, *, stop: StopRequest | None = None, report: Callable[[Trial], None] = print) -> list[Trial]:
     """Train every setting of a search that has not ended yet, one after the other.
 
@@ -177,7 +82,7 @@ def tune(folder: Path, *, stop: StopRequest | None = None, report: Callable[[Tri
         for settings in tuning.settings()
     ]
     for number, (settings, plan) in enumerate(zip(tuning.settings(), plans, strict=True), start=1):
-        own = folder / f"trial-{number:03d}"
+        own = trial_folder(folder, number)
         trial = _ended(own, number, settings, plan)
         if trial is None and (stop is None or not stop.requested):
             finished = [one.curve for one in trials if one.state == FINISHED] if tuning.stop_early else []
@@ -187,17 +92,16 @@ def tune(folder: Path, *, stop: StopRequest | None = None, report: Callable[[Tri
         trials.append(trial)
         report(trial)
         write_table(folder / TABLE, trials, tuning.plan.get("selected_by", SELECTED_BY))
-    return sorted(trials, key=lambda one: (-(one.best if one.best is not None else -1.0), one.number))
+    return best_first(trials)
 
 
 def _ended(folder: Path, number: int, settings: Mapping[str, Any], plan: Plan) -> Trial | None:
-    path = folder / TRIAL
-    if not path.is_file():
+    if not (folder / TRIAL).is_file():
         return None
-    values: dict[str, Any] = as_object(parse_json(decode(read_bytes(path))), "a trial")
-    if values.pop("plan") != json.loads(json.dumps(asdict(plan))) or values["settings"] != settings:
+    values = read_trial(folder)
+    if values["plan"] != json.loads(json.dumps(asdict(plan))) or values["settings"] != settings:
         raise BadPlan(f"{folder} holds another search; begin this one in a folder of its own")
-    return Trial(number=number, **{name: values[name] for name in values if name != "number"})
+    return trial_of(number, values)
 
 
 def _trained(folder: Path, plan: Plan, trial: Trial, finished: Sequence[Sequence[float]]) -> Trial | None:
@@ -220,15 +124,3 @@ def _trained(folder: Path, plan: Plan, trial: Trial, finished: Sequence[Sequence
     if state != FAILED:  # the disk may have been full: it is tried again when the search goes on
         write_atomically(folder / TRIAL, json.dumps({**asdict(trial), "plan": asdict(plan)}) + "\n")
     return trial
-
-
-def write_table(path: Path, trials: Sequence[Trial], metric: str) -> None:
-    """Write all trials as CSV, the best by ``metric`` first."""
-    names = list(trials[0].settings) if trials else []
-    rows = sorted(trials, key=lambda one: (-(one.best if one.best is not None else -1.0), one.number))
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["trial", *names, "state", metric, "evaluations"])
-        for one in rows:
-            best = "" if one.best is None else f"{one.best:.6f}"
-            writer.writerow([one.number, *one.settings.values(), one.state, best, len(one.curve)])

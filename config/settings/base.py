@@ -22,6 +22,7 @@ from core.env import (
     roles_of,
     tls_of,
     train_command,
+    tune_command,
     url_seconds_from_env,
 )
 from core.observability.logs import logging_for
@@ -396,6 +397,7 @@ SPECTACULAR_SETTINGS = {
         "RunStep": "models_runner.models.Run.Step",
         "ScoringState": "models_runner.models.Scoring.State",
         "TrainingState": "models_runner.models.Training.State",
+        "SearchMethod": "models_runner.models.SettingsSearch.Method",
         "JobState": "core.models.Job.State",
         "ImportState": "core.uploads.Upload.State",
         "VideoUploadState": "annotation.models.VideoUpload.State",
@@ -439,6 +441,7 @@ TRAIN_DEVICE = env_str("TRAIN_DEVICE", "auto")  # auto, cpu, cuda, cuda:1
 TRAIN_GPUS = env_int("TRAIN_GPUS", 1)  # of one training
 TRAIN_THREADS = env_int("TRAIN_THREADS", 0, least=0)  # 0: as many as there are cores
 TRAIN_COMMAND = train_command(TRAIN_GPUS)
+TUNE_COMMAND = tune_command()  # of a search over settings, with one GPU
 
 # Searching
 SEARCH_WAIT_S = env_int("SEARCH_WAIT_S", 5)  # for which a page waits

@@ -105,6 +105,14 @@ class ExperimentInput(serializers.Serializer[Any]):
     sampled_pool = serializers.IntegerField(required=False)
     score_videos = serializers.BooleanField(required=False, help_text="CONQUER's, with sampled videos.")
     ranking = serializers.ChoiceField(list(Ranking), required=False, help_text="CONQUER's; disjoint if left out.")
+    alpha = serializers.FloatField(
+        required=False, help_text="Of XML and ReLoCLNet: how steeply a video's score counts."
+    )
+    margin = serializers.FloatField(required=False, help_text="Of XML and ReLoCLNet; 0.1 if left out.")
+    span_weight = serializers.FloatField(required=False, help_text="0.01 if left out.")
+    frame_weight = serializers.FloatField(required=False, help_text="ReLoCLNet's; 0.03 if left out.")
+    video_weight = serializers.FloatField(required=False, help_text="ReLoCLNet's; 0.03 if left out.")
+    own_video_weight = serializers.FloatField(required=False, help_text="CONQUER's that scores videos.")
     encoder = serializers.ChoiceField(list(Encoder), required=False, help_text="XML's; transformer if left out.")
     modular = serializers.BooleanField(required=False, help_text="XML's; true if left out.")
     streams = serializers.ChoiceField(list(Streams), required=False, help_text="XML's; both if left out.")

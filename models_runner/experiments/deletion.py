@@ -12,12 +12,12 @@ from core.audit import audit_record
 from core.exceptions import NotPossible
 from core.models import AuditEvent
 from models_runner.experiments import files
-from models_runner.experiments.selectors import needed_by
+from models_runner.experiments.selectors import needed_by, searches_needing
 from models_runner.features.selectors import first_few
-from models_runner.models import Experiment, Training
+from models_runner.models import Experiment, SettingsSearch, Training
 
 logger = logging.getLogger(__name__)
-DELETED = "experiment.delete"
+EXPERIMENT_DELETED, SEARCH_DELETED = "experiment.delete", "settings_search.delete"
 
 
 @transaction.atomic
@@ -34,27 +34,33 @@ def experiment_delete(*, experiment: Experiment, actor: User | None) -> None:
     if needs := needed_by(row):
         uses = [f"{one.name} ({one.get_baseline_display()}) looks at the videos it finds" for one in needs]
         raise NotPossible(f"{row.name} is needed: {first_few(uses)}.")
-    mb = round(files.experiment_bytes(row.uuid) / 1e6)
+    if searches := searches_needing(row):
+        uses = [f"the search {one.name} looks at the videos it finds" for one in searches]
+        raise NotPossible(f"{row.name} is needed: {first_few(uses)}.")
+    mb = round(files.folder_bytes(row.uuid) / 1e6)
     details = {"name": row.name, "baseline": row.get_baseline_display(), "seeds": len(trainings), "mb": mb}
-    audit_record(project=row.project, actor=actor, action=DELETED, subject=row.uuid, **details)
+    audit_record(project=row.project, actor=actor, action=EXPERIMENT_DELETED, subject=row.uuid, **details)
     uuid = row.uuid
     row.delete()
-    transaction.on_commit(partial(_files_remove, uuid))
+    transaction.on_commit(partial(files_remove, uuid))
 
 
-def _files_remove(uuid: UUID) -> None:
+def files_remove(uuid: UUID) -> None:
+    """Remove what the trainings of a deleted row left; a sweep does where it cannot be done now."""
     try:
-        files.experiment_remove(uuid)
+        files.folder_remove(uuid)
     except OSError as error:
-        logger.warning("experiment %s: its files are removed later: %s", uuid, error)
+        logger.warning("experiment or search %s: its files are removed later: %s", uuid, error)
 
 
 def deleted_files_sweep() -> int:
-    """Remove what was left of deleted benchmark runs, where this host sees their folders; returns how many it found."""
-    orphans = files.experiment_folders()
-    orphans -= set(Experiment.objects.filter(uuid__in=orphans).values_list("uuid", flat=True))
-    events = AuditEvent.objects.filter(action=DELETED, subject__in=orphans)
+    """Remove what was left of deleted benchmark runs and searches over settings, where this host sees their folders;
+    returns how many it found."""
+    orphans = files.uuid_folders()
+    for model in (Experiment, SettingsSearch):
+        orphans -= set(model.objects.filter(uuid__in=orphans).values_list("uuid", flat=True))
+    events = AuditEvent.objects.filter(action__in=(EXPERIMENT_DELETED, SEARCH_DELETED), subject__in=orphans)
     deleted = orphans & set(events.values_list("subject", flat=True))
     for uuid in deleted:
-        _files_remove(uuid)
+        files_remove(uuid)
     return len(deleted)

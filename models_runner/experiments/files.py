@@ -23,10 +23,11 @@ from judging.releases.layout import JUDGED_SPLITS, TRAIN_FILES, VIDEO_CORPUS, tr
 from judging.releases.selectors import archive_opened
 from models_runner.experiments.child import folder_lock
 from models_runner.experiments.selectors import SOURCE_SPLIT, queries_by_source_split
-from models_runner.models import Experiment, Run, Training
+from models_runner.models import Experiment, Run, SettingsSearch, Training
 from moment_retrieval import formats
 from moment_retrieval.formats.tvr_ranking import write_ground_truth
 from moment_retrieval.tables import similarity_labelled
+from moment_retrieval.training.trials import TUNING
 
 NAMED_BY_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 TAIL = 48 * 1024
@@ -43,12 +44,16 @@ def folder_of(training: Training) -> Path:
     return _root() / str(training.experiment.uuid) / f"seed-{training.seed}"
 
 
+def search_folder(search: SettingsSearch) -> Path:
+    return _root() / str(search.uuid)
+
+
 def _root() -> Path:
     return Path(settings.EXPERIMENTS_ROOT)
 
 
-def experiment_folders() -> set[UUID]:
-    """The experiments that left something on this host's disk."""
+def uuid_folders() -> set[UUID]:
+    """The experiments and searches over settings that left something on this host's disk."""
     try:
         names = [entry.name for entry in os.scandir(_root()) if entry.is_dir(follow_symlinks=False)]
     except FileNotFoundError:
@@ -56,19 +61,19 @@ def experiment_folders() -> set[UUID]:
     return {UUID(name) for name in names if NAMED_BY_UUID.fullmatch(name)}
 
 
-def experiment_bytes(uuid: UUID) -> int:
-    """All that its seeds left."""
+def folder_bytes(uuid: UUID) -> int:
+    """All that the trainings of an experiment or of a search over settings left."""
     return sum(_bytes([path]) for path in _files(_root() / str(uuid)))
 
 
-def experiment_remove(uuid: UUID) -> None:
-    """Remove all that its seeds left. Raises BlockingIOError where a program still works in one of the folders."""
+def folder_remove(uuid: UUID) -> None:
+    """Remove all that they left. Raises BlockingIOError where a program still works in one of the folders."""
     folder = _root() / str(uuid)
     if not folder.is_dir():
         return
     with ExitStack() as stack:
-        seeds = [path for path in folder.iterdir() if path.is_dir()]
-        if any(stack.enter_context(folder_lock(seed, patience_s=0)) is None for seed in seeds):
+        each = [folder, *(path for path in folder.iterdir() if path.is_dir())]
+        if any(stack.enter_context(folder_lock(one, patience_s=0)) is None for one in each):
             raise BlockingIOError("a program still writes there")
         shutil.rmtree(folder)
 
@@ -118,37 +123,56 @@ def judged_folder(experiment: Experiment) -> Path:
 
 def plan_write(training: Training) -> Path:
     """Write plan.json, from which the program trains; returns the folder."""
-    folder = folder_of(training)
+    experiment = training.experiment
+    plan = plan_of(experiment, judged_folder(experiment), training.seed)
+    if experiment.release.truths.filter(split="test").exists():
+        plan["test"] = str(judged_folder(experiment) / JUDGED_SPLITS["test"])
+    return _folder_fill(folder_of(training), experiment, "plan.json", plan)
+
+
+def tuning_write(search: SettingsSearch) -> Path:
+    """Write tuning.json, from which the program searches; returns the folder. It sees nothing of the test split."""
+    tuning = {
+        "plan": plan_of(search, release_folder(search.release), search.seed),
+        "space": search.space,
+        "runs": search.n_runs,
+        "how": search.method,
+        "seed": search.seed,
+        "stop_early": search.stops_early,
+    }
+    return _folder_fill(search_folder(search), search, TUNING, tuning)
+
+
+def _folder_fill(folder: Path, order: Experiment | SettingsSearch, name: str, values: Mapping[str, object]) -> Path:
+    """Write what the program reads, each file as a whole."""
     folder.mkdir(parents=True, exist_ok=True)
-    if training.experiment.options.get(SAME_SPLIT) and not (folder / GROUPS).exists():
-        (folder / GROUPS).write_text(json.dumps(_groups(training.experiment.project), ensure_ascii=False), "utf-8")
-    draft = folder / "plan.json.new"
-    draft.write_text(json.dumps(plan_of(training), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    draft.replace(folder / "plan.json")
+    if order.options.get(SAME_SPLIT) and not (folder / GROUPS).exists():
+        (folder / GROUPS).write_text(json.dumps(_groups(order.project), ensure_ascii=False), "utf-8")
+    draft = folder / f"{name}.new"
+    draft.write_text(json.dumps(values, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    draft.replace(folder / name)
     return folder
 
 
-def plan_of(training: Training) -> dict[str, object]:
-    """Build the program's plan; options that are not named are the released ones."""
-    experiment = training.experiment
-    data, judged = release_folder(experiment.release), judged_folder(experiment)
-    has_test = experiment.release.truths.filter(split="test").exists()
+def plan_of(order: Experiment | SettingsSearch, judged: Path, seed: int) -> dict[str, object]:
+    """Build the program's plan; options that are not named are the released ones. ``judged`` holds validation."""
+    data = release_folder(order.release)
     plan: dict[str, object] = {
-        "baseline": experiment.baseline,
-        "top_n": experiment.top_n,
-        "train": str(data / train_file(experiment.top_n)),
+        "baseline": order.baseline,
+        "top_n": order.top_n,
+        "train": str(data / train_file(order.top_n)),
         "val": str(judged / JUDGED_SPLITS["val"]),
-        "test": str(judged / JUDGED_SPLITS["test"]) if has_test else None,
+        "test": None,
         "corpus": str(data / VIDEO_CORPUS),
-        **{kind: experiment.features.get(kind, {}).get("path") for kind in ("video", "subtitle", "query")},
-        "seed": training.seed,
+        **{kind: order.features.get(kind, {}).get("path") for kind in ("video", "subtitle", "query")},
+        "seed": seed,
         "device": "cuda" if settings.TRAIN_DEVICE.startswith("cuda") else settings.TRAIN_DEVICE,
         **({"threads": settings.TRAIN_THREADS} if settings.TRAIN_THREADS else {}),
-        **{name: value for name, value in experiment.options.items() if name != SAME_SPLIT},
+        **{name: value for name, value in order.options.items() if name != SAME_SPLIT},
     }
-    if experiment.candidates is not None:
-        path = str(folder_of(experiment.candidates) / "best")
-        groups = {"groups": GROUPS} if experiment.options.get(SAME_SPLIT) else {}
+    if order.candidates is not None:
+        path = str(folder_of(order.candidates) / "best")
+        groups = {"groups": GROUPS} if order.options.get(SAME_SPLIT) else {}
         plan["candidates"] = {"source": "checkpoint", "path": path, **groups}
     return plan
 
@@ -246,6 +270,12 @@ def weights_write(training: Training, weights: Mapping[str, NDArray[np.float32]]
         (folder / "meta.json").write_text(meta, encoding="utf-8")
 
     _filled_once(folder_of(training) / "best", fill)
+
+
+def trials_prepared_remove(search: SettingsSearch) -> None:
+    """``prepared_remove`` for every trial of a search."""
+    for folder in search_folder(search).glob(f"trial-*/{PREPARED}"):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def prepared_remove(training: Training) -> None:

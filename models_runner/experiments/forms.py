@@ -11,10 +11,10 @@ from accounts.models import Project
 from core.forms import UNREADABLE_KEY
 from models_runner.experiments.models import MOST_SEEDS
 from models_runner.experiments.selectors import queries_by_source_split, trainings_with_weights
-from models_runner.experiments.settings import ABLATIONS, NAME_CANDIDATES, PRESETS, heads_of, options_of
+from models_runner.experiments.settings import ABLATIONS, NAME_CANDIDATES, PRESETS, changes_of, heads_of, options_of
 from models_runner.features.selectors import KINDS, feature_choices
 from models_runner.leaderboard.forms import ReleaseField, ready_releases, releases_offer, rows_offer
-from models_runner.models import Experiment, Training
+from models_runner.models import Experiment, SettingsSearch, Training
 from moment_retrieval.settings import (
     EPOCHS,
     EVALUATIONS_PER_EPOCH,
@@ -31,11 +31,14 @@ from moment_retrieval.settings import (
 )
 
 ABOUT = ("release", "baseline", "top_n", "seeds", "name", "preset", "labels")
-CONQUERS = ("sampled_videos", "sampled_pool", "score_videos", "ranking")
+CONQUERS = ("sampled_videos", "sampled_pool", "score_videos", "ranking", "own_video_weight")
+RELOCLNETS = ("frame_weight", "video_weight")
+WHOLE_CORPUS = ("alpha", "margin")  # of those that search all videos
 CHANGES = (
     *("epochs", "evaluations_per_epoch", "patience", "batch", "lr", "hidden", "padding", "precision"),
     *("warmup", "end_offset_s", "endpoints", "mask_positives", "sum_positives", "hard_from_epoch", "hard_pool"),
     *("weigh_by_similarity", "same_split", "shuffle_links"),
+    *(*WHOLE_CORPUS, "span_weight", *RELOCLNETS),
     *CONQUERS,
     *ABLATIONS,
 )
@@ -210,6 +213,24 @@ class ExperimentForm(forms.Form):
         "CONQUER's moments of several videos: by their logits (disjoint, as released), weighed by the candidates' "
         "scores (general) or by its own (exclusive).",
     )
+    alpha = _number(
+        0,
+        1000,
+        "How steeply a video's score counts where moments are ranked; of XML and ReLoCLNet. Released: "
+        f"{RELEASED['xml'].decoding.alpha:g} and {RELEASED['reloclnet'].decoding.alpha:g}.",
+    )
+    margin = _number(
+        0, 10, f"By how much the own video must lead; of XML and ReLoCLNet. Released: {OBJECTIVE.margin:g}."
+    )
+    span_weight = _number(0, 1000, f"Of the loss of start and end. Released: {OBJECTIVE.span_weight:g}.")
+    frame_weight = _number(0, 1000, f"Of ReLoCLNet's frame contrast. Released: {OBJECTIVE.frame_weight:g}.")
+    video_weight = _number(0, 1000, f"Of ReLoCLNet's video contrast. Released: {OBJECTIVE.video_weight:g}.")
+    own_video_weight = _number(
+        0,
+        1000,
+        "Of the own video among the sampled ones, where CONQUER scores videos. Its authors: "
+        f"{OBJECTIVE.own_video_weight:g}.",
+    )
     encoder = _as_preset(list(Encoder), "XML's. Released: transformer.")
     modular = _yes_no(help_text="XML's query has a vector for what is seen and one for what is heard. Released: yes.")
     streams = _as_preset(list(Streams), "What XML reads of a video. Released: both.")
@@ -263,11 +284,18 @@ class ExperimentForm(forms.Form):
 
     def _refuse_options_of_others(self, form_data: Mapping[str, Any]) -> None:
         baseline = form_data.get("baseline")
-        options = {Experiment.Baseline.CONQUER: CONQUERS, Experiment.Baseline.XML: ABLATIONS}
+        options = {
+            Experiment.Baseline.CONQUER: CONQUERS,
+            Experiment.Baseline.XML: ABLATIONS,
+            Experiment.Baseline.RELOCLNET: RELOCLNETS,
+        }
         for owner, names in options.items():
             for name in names if baseline not in (None, owner) else ():
                 if form_data.get(name) not in (None, ""):
                     self.add_error(name, f"Only {owner.label} has this setting.")
+        for name in WHOLE_CORPUS if baseline == Experiment.Baseline.CONQUER else ():
+            if form_data.get(name) is not None:
+                self.add_error(name, "CONQUER does not have this setting; XML and ReLoCLNet do.")
 
     def _check_together(self, form_data: Mapping[str, Any]) -> None:
         """Refuse settings that a training would refuse for another one."""
@@ -281,15 +309,25 @@ class ExperimentForm(forms.Form):
     def values(self) -> dict[str, Any]:
         """The arguments of ``experiment_create``."""
         form_data = self.cleaned_data
-        changes = {name: None if form_data[name] == "" else form_data[name] for name in CHANGES}
         return {
             **{
                 name: form_data[name] for name in ("release", "baseline", "top_n", "seeds", "name", "candidates", "key")
             },
-            "features": {kind: choices[form_data[kind]] for kind, choices in self.choices.items() if form_data[kind]},
-            "options": options_of(form_data["baseline"], form_data["top_n"], form_data["preset"], changes),
+            "features": self.feature_values(),
+            "options": self.option_values(),
             "labels": form_data["labels"] or Experiment.Labels.JUDGED,
         }
+
+    def feature_values(self) -> dict[str, Any]:
+        """Facts of the files that were chosen, by kind."""
+        keys = {kind: self.cleaned_data[kind] for kind in self.choices}
+        return {kind: self.choices[kind][key] for kind, key in keys.items() if key}
+
+    def option_values(self) -> dict[str, Any]:
+        """Options of a plan: the preset, and the changes to it."""
+        form_data = self.cleaned_data
+        changes = {name: None if form_data[name] == "" else form_data[name] for name in CHANGES}
+        return options_of(form_data["baseline"], form_data["top_n"], form_data["preset"], changes)
 
     @property
     def refusal(self) -> str:
@@ -314,12 +352,35 @@ def form_of(
     project: Project, request_data: Mapping[str, Any], files: Mapping[str, Path] | None = None
 ) -> ExperimentForm:
     """Return the form, filled with what a program or a command said and with what it left to be chosen for it."""
+    return ExperimentForm({"seeds": 1, **words_for(project, request_data)}, project=project, files=files or {})
+
+
+def words_for(project: Project, request_data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a program said as a form has it, with what it left out: the newest release, the only features."""
     words = {name: BOOLEAN_WORDS[value] if isinstance(value, bool) else value for name, value in request_data.items()}
     newest = ready_releases(project).first()
     sets = {kind: list(feature_choices(project, kind)) for kind in ("video", "query")}
     only = {kind: keys[0] for kind, keys in sets.items() if len(keys) == 1}
-    left_out = {"release": newest.version if newest else "", "top_n": 40, "seeds": 1, "preset": "released", **only}
-    return ExperimentForm({**left_out, **words}, project=project, files=files or {})
+    left_out = {"release": newest.version if newest else "", "top_n": 40, "preset": "released", **only}
+    return {**left_out, **words}
+
+
+def initial_of(project: Project, order: Experiment | SettingsSearch, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the form's fields as they were for an order, with ``options`` of a plan: what differs from a preset."""
+    preset, changes = changes_of(options, order.baseline, order.top_n)
+    words = {name: BOOLEAN_WORDS[value] if isinstance(value, bool) else value for name, value in changes.items()}
+    if "end_offset_s" in words:
+        words["end_offset_s"] = f"{words['end_offset_s']:g}"
+    about = {"release": order.release.version, "baseline": order.baseline, "top_n": order.top_n, "preset": preset}
+    keys = {"subtitle": ""} | {kind: _key_of(project, kind, source) for kind, source in order.features.items()}
+    candidates = order.candidates and order.candidates.uuid
+    return {**about, **keys, "candidates": candidates, **{name: words[name] for name in CHANGES if name in words}}
+
+
+def _key_of(project: Project, kind: str, source: Mapping[str, Any]) -> str:
+    """Return by what the form names the features of an order; empty where they cannot be chosen any more."""
+    choices = feature_choices(project, kind)
+    return next((key for key, facts in choices.items() if facts["path"] == source["path"]), "")
 
 
 class GridForm(forms.Form):

@@ -19,7 +19,7 @@ from annotation.models import Query
 from core.observability.metrics import Rows, gauges
 from judging.projects.checklist import Step
 from models_runner.experiments.settings import STEP_S, options_of
-from models_runner.models import Experiment, Run, Training
+from models_runner.models import Experiment, Run, SettingsSearch, Training
 from moment_retrieval.metrics.recall import KS, MUS, RecallMeasure, Task, recall_name
 from moment_retrieval.settings import RELEASED
 
@@ -164,6 +164,11 @@ def ahead_of(training: Training) -> int:
 def needed_by(experiment: Experiment) -> list[Experiment]:
     """Those that look at the videos which a seed of it finds, and could not be resumed or searched with without it."""
     return list(Experiment.objects.filter(candidates__experiment=experiment).order_by("pk"))
+
+
+def searches_needing(experiment: Experiment) -> list[SettingsSearch]:
+    """Return the searches over settings that look at the videos which a seed of it finds."""
+    return list(SettingsSearch.objects.filter(candidates__experiment=experiment).order_by("pk"))
 
 
 def runs_of(experiment: Experiment) -> list[Run]:

@@ -63,22 +63,11 @@ def experiment_create(
         FormStale: the form ordered an experiment already, another one.
         NotPossible: the release has nothing to train on, a file is missing, or the name is taken.
     """
-    if release.state != Release.State.READY:
-        raise NotPossible("This release is not ready; a baseline is trained on one that is.")
     if not 1 <= seeds <= MOST_SEEDS:
         raise NotPossible(f"1 to {MOST_SEEDS} seeds are trained.")
-    givers = trainings_with_weights(release.project).filter(experiment__baseline__in=NAME_CANDIDATES)
-    if candidates is not None and candidates not in givers:
-        raise NotPossible("The candidates come from a finished XML or ReLoCLNet of this project that has its weights.")
-    if not has_training_queries(release, top_n):
-        raise NotPossible(NO_TRAINING.format(release.version))
-    if not any(truth.split == "val" for truth in truths_make(release)):
-        raise NotPossible(NO_VALIDATION.format(release.version))
     if not 0 <= first_seed <= LARGEST_SEED - seeds + 1:
         raise NotPossible(f"Seeds are 0 to {LARGEST_SEED:,}.")
-    for kind, source in features.items():
-        if not Path(source["path"]).exists():
-            raise NotPossible(f"The features {source['name']!r} for {kind} are not on the disk any more.")
+    check_trainable(release, top_n, features, candidates)
     about = {"project": release.project, "release": release, "baseline": baseline, "top_n": top_n, "labels": labels}
     experiment = Experiment(uuid=key or uuid4(), created_by=actor, **about)
     experiment.features = {kind: feature_facts(source) for kind, source in features.items()}
@@ -89,6 +78,24 @@ def experiment_create(
         if "experiment_name_once_per_project" not in str(error):
             raise
         raise NotPossible(f"There is an experiment {experiment.name!r} already; give this one another name.") from error
+
+
+def check_trainable(
+    release: Release, top_n: int, features: Mapping[str, Mapping[str, Any]], candidates: Training | None
+) -> None:
+    """Raise NotPossible where the release has nothing to train on or to validate with, or a file is missing."""
+    if release.state != Release.State.READY:
+        raise NotPossible("This release is not ready; a baseline is trained on one that is.")
+    givers = trainings_with_weights(release.project).filter(experiment__baseline__in=NAME_CANDIDATES)
+    if candidates is not None and candidates not in givers:
+        raise NotPossible("The candidates come from a finished XML or ReLoCLNet of this project that has its weights.")
+    if not has_training_queries(release, top_n):
+        raise NotPossible(NO_TRAINING.format(release.version))
+    if not any(truth.split == "val" for truth in truths_make(release)):
+        raise NotPossible(NO_VALIDATION.format(release.version))
+    for kind, source in features.items():
+        if not Path(source["path"]).exists():
+            raise NotPossible(f"The features {source['name']!r} for {kind} are not on the disk any more.")
 
 
 @transaction.atomic
@@ -142,7 +149,7 @@ def _experiment_keep(experiment: Experiment, name: str, seeds: range) -> Experim
         return _same_or_refused(before, experiment, name, seeds)
     features_hold(experiment.project, experiment.features)
     if experiment.candidates is not None:
-        _lock(experiment.candidates)  # who deletes it waits, and finds that it is needed
+        training_lock(experiment.candidates)  # who deletes it waits, and finds that it is needed
     experiment.name = _name(name, experiment)
     experiment.save()
     trainings = Training.objects.bulk_create([Training(experiment=experiment, seed=seed) for seed in seeds])
@@ -218,7 +225,7 @@ def _names_left(project: Project) -> set[str]:
 def training_cancel(*, training: Training, actor: User | None) -> Training:
     """Have a training end: at once where it waits, within seconds where it is at work. Raises NotPossible where it has
     ended already."""
-    row = _lock(training)
+    row = training_lock(training)
     if row.state == Training.State.CANCELLING:
         return row
     if row.state == Training.State.WAITING:
@@ -235,7 +242,7 @@ def training_cancel(*, training: Training, actor: User | None) -> Training:
 @transaction.atomic
 def training_resume(*, training: Training, actor: User | None) -> Training:
     """Have a cancelled or failed training go on from its last checkpoint. Raises NotPossible where it is neither."""
-    row = _lock(training)
+    row = training_lock(training)
     if not row.is_stopped:
         raise NotPossible("Only a training that was cancelled or failed can be resumed.")
     row.state, row.crashes, row.error, row.ended_at = Training.State.WAITING, 0, "", None
@@ -246,7 +253,7 @@ def training_resume(*, training: Training, actor: User | None) -> Training:
     return row
 
 
-def _lock(training: Training) -> Training:
+def training_lock(training: Training) -> Training:
     rows = Training.objects.select_for_update(of=("self",)).select_related("experiment__project")
     row = rows.filter(pk=training.pk).first()
     if row is None:

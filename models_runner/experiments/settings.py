@@ -20,8 +20,10 @@ SIZES = ("hidden", "heads", "inner", "score_videos", *ABLATIONS)
 OBJECTIVE = (
     *("weigh_by_similarity", "mask_positives", "sum_positives", "hard_from_epoch", "hard_pool"),
     *("sampled_videos", "sampled_pool"),
+    *("margin", "span_weight", "frame_weight", "video_weight", "own_video_weight"),
 )
-PARTS = {"sizes": SIZES, "objective": OBJECTIVE, "decoding": ("end_offset_s", "ranking"), "reading": ("endpoints",)}
+DECODING = ("end_offset_s", "ranking", "alpha")
+PARTS = {"sizes": SIZES, "objective": OBJECTIVE, "decoding": DECODING, "reading": ("endpoints",)}
 SMALL = {"epochs": 6, "evaluations_per_epoch": 1.0, "batch": 64, "lr": 1e-3, "padding": "compact"}
 SMALL_SIZES = {"hidden": 64, "heads": 4, "inner": 128}  # as far as a model has them
 NAME_CANDIDATES = [name for name, one in RELEASED.items() if not one.needs_candidates]  # baselines that search all
@@ -52,6 +54,24 @@ def options_of(baseline: str, top_n: int, preset: str, changes: Mapping[str, Any
         if parts["sizes"].get("boundaries", Boundaries.CONVOLUTION) == Boundaries.CONVOLUTION:
             parts["decoding"] = {"end_offset_s": 0.0, **parts["decoding"]}  # released ends are late: a fault to ask for
     return {**options, **rest, **parts}
+
+
+def changes_of(options: Mapping[str, Any], baseline: str, top_n: int) -> tuple[str, dict[str, Any]]:
+    """Return a preset and the changes to it, by name, that ``options`` are made of: the fewest there are."""
+    values = _flat(options)
+    by_preset = {preset: _flat(options_of(baseline, top_n, preset, {})) for preset in PRESETS}
+    changes = {
+        preset: {name: value for name, value in values.items() if name not in base or base[name] != value}
+        for preset, base in by_preset.items()
+    }
+    preset = min(PRESETS, key=lambda one: len(changes[one]) + len(by_preset[one].keys() - values.keys()))
+    return preset, changes[preset]
+
+
+def _flat(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options with those of their parts among them."""
+    parts = {name: value for part in PARTS for name, value in options.get(part, {}).items()}
+    return {**{name: value for name, value in options.items() if name not in PARTS}, **parts}
 
 
 # Seconds of a step on two cores without a GPU, where no training here tells: docs/benchmarks/train-step.md, and for
@@ -89,6 +109,7 @@ def settings_changed(options: Mapping[str, Any], baseline: str, top_n: int) -> d
             **{"shuffle_links": False, "same_split": False, "warmup": WARM_UP},
             **{name: getattr(settings.config, name, None) for name in ("hidden", "score_videos", *ABLATIONS)},
             **{"endpoints": settings.reading.endpoints, "ranking": settings.decoding.ranking},
+            "alpha": settings.decoding.alpha,
             **options_of(baseline, top_n, "released", {}),
         }
     )

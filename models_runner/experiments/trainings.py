@@ -32,12 +32,12 @@ from models_runner.experiments.devices import devices_named, devices_shown, devi
 from models_runner.experiments.progress import EventsFile, Progress
 from models_runner.experiments.selectors import state_of
 from models_runner.leaderboard.services.runs import baseline_runs_make
-from models_runner.models import Training
+from models_runner.models import SettingsSearch, Training
 from moment_retrieval.errors import ScoringError
 from moment_retrieval.training.events import Events
 
 logger = logging.getLogger(__name__)
-TASK = "models_runner.tasks.training_work"
+TASK, SEARCH_TASK = "models_runner.tasks.training_work", "models_runner.tasks.settings_search_work"
 LOOK_S = 0.2  # between looks at the child
 PROGRESS_EVERY_S = 1.0  # between writes; a cancel is seen then
 LATE = timedelta(seconds=20)  # a training at work that was not looked at for so long has lost its worker
@@ -92,7 +92,7 @@ def training_claim(*, training_id: int, device: str) -> Training | None:
 
 
 @contextmanager
-def _not_trainable(why: str) -> Iterator[None]:
+def not_trainable(why: str) -> Iterator[None]:
     """Turn what is wrong with the training itself into NotPossible; storage that does not answer is waited for."""
     try:
         yield
@@ -106,7 +106,7 @@ def _train(training: Training) -> bool:
     """Run the program in the training's folder, and keep what comes of it. Returns whether it could be trained; where
     the storage does not answer it waits for a sweep, before its begin or its end."""
     try:
-        with _not_trainable("The training could not be prepared"):
+        with not_trainable("The training could not be prepared"):
             folder = files.plan_write(training)
         with folder_lock(folder) as lock_fd:
             if lock_fd is None:
@@ -171,7 +171,7 @@ def _conclude(training: Training, folder: Path, progress: Progress, status: int,
     if training.state == State.CANCELLING:
         training_stop_at_work(training, State.CANCELLED)
     elif status == DONE:
-        with _not_trainable("It was trained, but its answers could not be kept"):
+        with not_trainable("It was trained, but its answers could not be kept"):
             runs = baseline_runs_make(training=training, folder=folder)
         training_end(training, State.DONE, runs=runs)
     elif status in (BAD_PLAN, FAILED) or progress.ended == "failed":  # torchrun has a status of its own
@@ -259,10 +259,14 @@ def trainings_mark_failed(which: Q) -> int:
 
 
 def next_send(*, expires_s: float | None = None) -> None:
-    """Wake the training that has waited longest."""
-    waiting = Training.objects.filter(state=State.WAITING).order_by("created_at", "pk")
-    if (pk := waiting.values_list("pk", flat=True).first()) is not None:
-        send_on_commit(TASK, pk, expires_s=expires_s)
+    """Wake the training, or the search over settings, that has waited longest."""
+    line = []
+    for model, task in ((Training, TASK), (SettingsSearch, SEARCH_TASK)):
+        waiting = model.objects.filter(state=State.WAITING).order_by("created_at", "pk")
+        line += [(created_at, task, pk) for created_at, pk in waiting.values_list("created_at", "pk")[:1]]
+    if line:
+        _, task, pk = min(line)
+        send_on_commit(task, pk, expires_s=expires_s)
 
 
 @shared_task(name="models_runner.tasks.trainings_sweep")

@@ -14,11 +14,12 @@ from accounts.access import STAFF, MemberRequest, benchmark_runners, project_pag
 from accounts.models import Project
 from core.exceptions import NotPossible
 from core.lists import page_of
+from core.texts import uuid_or_none
 from judging.exceptions import FormStale
 from judging.models import Release
 from models_runner.experiments import deletion, files, services
 from models_runner.experiments.charts import losses_chart, scores_chart, seeds_chart
-from models_runner.experiments.forms import ExperimentForm, GridForm
+from models_runner.experiments.forms import ExperimentForm, GridForm, initial_of
 from models_runner.experiments.selectors import (
     Expectation,
     ahead_of,
@@ -27,12 +28,14 @@ from models_runner.experiments.selectors import (
     recall_rows,
     row_of,
     runs_of,
+    searches_needing,
     training_granted,
 )
 from models_runner.experiments.services import experiment_create, has_training_queries
 from models_runner.experiments.settings import PRESETS, settings_by_name
 from models_runner.features.selectors import feature_choices
 from models_runner.models import Experiment, Training
+from models_runner.tuning.selectors import options_with, searches_of, trial_settings
 from moment_retrieval.metrics.recall import KS, MUS
 
 FEW_VIDEOS = 1000
@@ -48,13 +51,22 @@ def experiments(request: MemberRequest, project: Project) -> HttpResponse:
     rows_of_project = project.experiments.select_related("release").prefetch_related(trainings)
     page = page_of(request, rows_of_project)
     rows = [row_of(one) for one in page]
+    searches = list(searches_of(project).defer("options", "current"))
     at_work = any(training.is_awaited for row in rows for training in row.experiment.trainings.all())
+    at_work = at_work or any(search.is_awaited for search in searches)
     may_start = request.membership.has(benchmark_runners())
-    context = {"page": page, "rows": rows, "at_work": at_work, "may_start": may_start, **_lacking(project)}
+    context = {
+        "page": page,
+        "rows": rows,
+        "at_work": at_work,
+        "may_start": may_start,
+        "searches": searches,
+        **training_prerequisites(project),
+    }
     return render(request, "models_runner/experiments/experiments.html", context)
 
 
-def _lacking(project: Project) -> dict[str, object]:
+def training_prerequisites(project: Project) -> dict[str, object]:
     """Check the prerequisites for training a baseline."""
     newest = project.releases.filter(state=Release.State.READY).first()
     trains = newest is not None and has_training_queries(newest, 1)
@@ -66,9 +78,10 @@ def _lacking(project: Project) -> dict[str, object]:
 def experiment_new(request: MemberRequest, project: Project) -> HttpResponse:
     is_small = project.dataset.corpus.videos.count() < FEW_VIDEOS
     initial = FIRST if is_small else {}  # soonest shows whether all of it works
+    initial = _of_trial(project, request.GET) or initial
     form = ExperimentForm(request.POST if request.method == "POST" else None, project=project, initial=initial)
     if request.htmx and request.method == "GET":
-        context = {"expectation": _expectation(project, request.GET)}
+        context = {"expectation": expectation_for(project, request.GET)}
         return render(request, "models_runner/experiments/_expectation.html", context)
     if request.method != "POST":
         return _form_page(request, project, form, 200)
@@ -80,6 +93,19 @@ def experiment_new(request: MemberRequest, project: Project) -> HttpResponse:
         form.add_error(None, str(error))
         return _form_page(request, project, form, 409)
     return redirect("models_runner:experiment", row.uuid)
+
+
+def _of_trial(project: Project, values: Mapping[str, str]) -> dict[str, Any]:
+    """Return the form's fields with the settings of a trial of a search; nothing where no trial is named."""
+    number, name = values.get("trial", ""), values.get("search", "")
+    uuid = uuid_or_none(name)
+    if uuid is None or not (number.isascii() and number.isdigit() and len(number) < 4):
+        return {}
+    search = project.settings_searches.select_related("release", "candidates").filter(uuid=uuid).first()
+    settings = trial_settings(search, int(number)) if search is not None else None
+    if search is None or settings is None:
+        return {}
+    return initial_of(project, search, options_with(search, settings))
 
 
 @project_page(benchmark_runners)
@@ -100,19 +126,20 @@ def grid_new(request: MemberRequest, project: Project) -> HttpResponse:
                 words += f" {len(present)} of the settings were ordered before." if present else ""
                 messages.success(request, words)
                 return redirect("models_runner:tables", project.uuid)
-    context = {"form": form, **_lacking(project)}
+    context = {"form": form, **training_prerequisites(project)}
     return render(request, "models_runner/experiments/grid.html", context, status=status)
 
 
 def _form_page(request: MemberRequest, project: Project, form: ExperimentForm, status: int) -> HttpResponse:
-    changed = any(field.errors or (form.is_bound and field.value()) for field in form.changes)
+    changed = any(field.errors or field.value() not in (None, "") for field in form.changes)
     values = {name: form[name].value() for name in ("baseline", "top_n", "preset")}
-    expectation = _expectation(project, values)
-    context = {"form": form, "key": uuid4(), "changed": changed, "expectation": expectation, **_lacking(project)}
+    expectation = expectation_for(project, values)
+    context = {"form": form, "key": uuid4(), "changed": changed, "expectation": expectation}
+    context |= training_prerequisites(project)
     return render(request, "models_runner/experiments/new.html", context, status=status)
 
 
-def _expectation(project: Project, values: Mapping[str, Any]) -> Expectation | None:
+def expectation_for(project: Project, values: Mapping[str, Any]) -> Expectation | None:
     """Return what a training of these values would be; None where they cannot be chosen."""
     baseline, top_n, preset = (str(values.get(name, "")) for name in ("baseline", "top_n", "preset"))
     if baseline not in Experiment.Baseline.values or preset not in PRESETS or top_n not in map(str, Experiment.TOP_N):
@@ -183,9 +210,10 @@ def experiment_delete(request: MemberRequest, row: Experiment) -> HttpResponse:
         "experiment": row,
         "error": error,
         "needs": needed_by(row),
+        "searches": searches_needing(row),
         "runs": runs_of(row),
         "seeds": len(trainings),
-        "bytes": files.experiment_bytes(row.uuid),
+        "bytes": files.folder_bytes(row.uuid),
         "awaited": [training for training in trainings if training.is_awaited],
         "resumable": [training for training in trainings if training.is_stopped],
     }

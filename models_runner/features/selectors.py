@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from accounts.models import Project
-from models_runner.models import FeatureSet, Training
+from models_runner.models import FeatureSet, SettingsSearch, Training
 
 Facts = dict[str, Any]  # name and path of a file of features; of a set also its UUID, width and checksum
 KINDS = {"video": "Video", "subtitle": "Subtitles", "query": "Queries"}
@@ -34,10 +34,13 @@ def feature_choices(project: Project, kind: str) -> dict[str, Facts]:
 
 def uses_of(feature_set: FeatureSet) -> list[tuple[str, str]]:
     """Return the trainings that need the file, and what for: all, since one that has ended is resumed or searched
-    with."""
+    with; and the searches over settings that are not done."""
     paths = [feature_set.path, str(Path(feature_set.path).resolve())]
     trainings = Training.objects.filter(**{f"experiment__features__{feature_set.kind}__path__in": paths})
-    return [(one.system, NEEDS[Training.State(one.state)]) for one in trainings.select_related("experiment")]
+    uses = [(one.system, NEEDS[Training.State(one.state)]) for one in trainings.select_related("experiment")]
+    searches = SettingsSearch.objects.filter(**{f"features__{feature_set.kind}__path__in": paths})
+    searches = searches.exclude(state=Training.State.DONE)
+    return uses + [(f"the search {one.name}", NEEDS[Training.State(one.state)]) for one in searches]
 
 
 def first_few(texts: Sequence[str], more: str = "more") -> str:

@@ -39,16 +39,17 @@ def add_tune_arguments(parser: argparse.ArgumentParser) -> None:
 def tune(options: argparse.Namespace) -> tuple[str, list[str]]:
     """Print each trial as it ends, and the best at the end. Raises ScoringError where the search cannot be used."""
     from moment_retrieval import tuning
+    from moment_retrieval.training import trials as records
 
-    def tell(trial: tuning.Trial) -> None:
+    def tell(trial: records.Trial) -> None:
         best = "no score" if trial.best is None else f"{trial.best:.4f}"
         settings = ", ".join(f"{name} {value}" for name, value in trial.settings.items())
         print(f"trial {trial.number}: {trial.state}, {best}; {settings}", flush=True)
 
     trials = tuning.tune(options.folder, report=tell)
-    n, runs = len(trials), tuning.Tuning.read(options.folder).n_runs
+    n, runs = len(trials), records.Tuning.read(options.folder).n_runs
     rest = f"{runs - n} of {runs} runs are left: tune again to go on. " if n < runs else ""
-    failed = [f"trial {one.number}: {one.reason}" for one in trials if one.state == tuning.FAILED]
+    failed = [f"trial {one.number}: {one.reason}" for one in trials if one.state == records.FAILED]
     best = f"Best: trial {trials[0].number}." if trials and trials[0].best is not None else ""
     return f"{rest}{best}".strip(), failed
 

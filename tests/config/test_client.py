@@ -56,6 +56,7 @@ VALUES: dict[str, Any] = {
     "split": "test",
     "system": "A system",
     "test": "10%",
+    "space": {"lr": "1e-4, 1e-3"},
     "url": "https://hook.example/",
     "val": 500,
     "version": 4,
@@ -101,9 +102,14 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "rules_change": RULES,
     "run_upload": {"team": "A team", "release": 2},
     "search": {"training": UUID, "limit": 5, "every": True},
+    "settings_search_start": {"release": 2, "method": "grid", "n_runs": 6, "seed": 3, "stops_early": False},
     "webhook_change": {"events": ["batch.done"], "is_active": False},
 }
-NAMED_ELSEWHERE = {"experiment_start", "policy_publish"}  # methods with more options than a docstring lists
+NAMED_ELSEWHERE = {
+    "experiment_start",
+    "policy_publish",
+    "settings_search_start",
+}  # with more options than a docstring lists
 NO_OPTIONS = {"link", "file", "broken", "unreadable", "offensive"}  # in docstrings: a field of the answer, values
 
 

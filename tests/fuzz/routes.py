@@ -15,6 +15,7 @@ from judging.people.services import invitation_create
 from models_runner.experiments.services import training_cancel
 from models_runner.models import FeatureSet, Training
 from models_runner.search.services import Answered
+from models_runner.tuning.services import settings_search_cancel
 from moment_retrieval.answers import Answer, Hit, Why
 from tests.factories import (
     BatchFactory,
@@ -33,7 +34,7 @@ from tests.judging.api.acts import bearer
 from tests.judging.scenario import HandMade
 from tests.judging.views.acts import hold, key
 from tests.models_runner.acts import GOOD, bring, member_of, participant, ready_release, run_json, uploaded
-from tests.models_runner.benchmarks import features_of, only, order_experiment
+from tests.models_runner.benchmarks import features_of, only, order_experiment, order_search
 
 TRAIN_SET = b'[{"query_id": 40, "query": "somebody sings", "relevant_moment": []}]'
 FOUND = Answered(
@@ -84,6 +85,8 @@ class ReleasedSite:
         values = {"state": "done", "ended_at": timezone.now(), "val_run": by_lead, "best": 0.25}
         Training.objects.filter(experiment=finished).update(**values)
         second = order_experiment(release, folder, name="second", baseline="conquer", candidates=only(finished))
+        waiting_search, ended_search = (order_search(release, folder, name=name) for name in ("waits", "ended"))
+        settings_search_cancel(search=ended_search, actor=None)
         train_set, set_at_work = self._train_sets()
         query_set = NamedQuerySet.objects.create(project=self.project, name="a set")
         described, failed_release = self._described(hand_made.lead), self._failed_release()
@@ -112,6 +115,7 @@ class ReleasedSite:
             "delivery_uuid": [WebhookDelivery.objects.create(webhook=webhook, **message)],
             "run_uuid": [own, by_lead],
             "experiment_uuid": [waiting, ended, finished, second],
+            "search_uuid": [waiting_search, ended_search],
             "training_uuid": [only(waiting), only(ended), only(finished)],
             "preview_uuid": [self.pair.candidate.moment.preview_uuid],
         }
@@ -132,6 +136,9 @@ class ReleasedSite:
             "leaderboard": Right(query={"sort": "NDCG@20,IoU>=0.5", "split": "val"}),
             "experiment_start": Right({"baseline": "xml", "name": "another"}),
             "experiment_delete": Right(path={"experiment_uuid": ended}),
+            "settings_search_start": Right({"baseline": "xml", "name": "rates", "space": {"lr": "1e-4, 1e-3"}}),
+            "settings_search_delete": Right(path={"search_uuid": ended_search}),
+            "settings_search_resume": Right(path={"search_uuid": ended_search}),
             "training_resume": Right(path={"training_uuid": only(ended)}),
             "search": Right(query={"q": "somebody sings"}),
             "project_create": Right({"name": "another", "corpus": corpus}),

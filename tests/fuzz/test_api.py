@@ -46,6 +46,7 @@ LOOKS = WATCHES | {
     "judgments_csv",
 }
 LOOKS |= {"train_sets", "train_set_json", "train_set_parquet", "experiments", "experiment", "search"}
+LOOKS |= {"settings_searches", "settings_search"}
 LOOKS |= {"project", "jobs", "job", "policy", "captions", "queries_draft", "train_set", "pools", "pool", "release"}
 LOOKS |= {"corpora", "corpus_imports", "video_uploads", "video_upload"}
 BUILDS = {"project_create", "batches_open", "candidates_rank", "captions_rewrite", "queries_draw", "train_set_start"}
@@ -65,6 +66,7 @@ LEADS |= {f"webhook{step}" for step in ("s", "_create", "_change", "_delete", "_
 LEADS |= {"webhook_delivery_retry", "rules_change"}
 BENCHMARKS = {"features", "experiment_start", "experiment_delete", "training_cancel", "training_resume"}
 BENCHMARKS |= {"features_start", "feature_set", "features_cancel", "features_resume", "features_delete"}
+BENCHMARKS |= {f"settings_search_{act}" for act in ("start", "cancel", "resume", "delete")}
 RUNS = {"projects", "runs", "run", "run_upload", "leaderboard"}
 JUDGES = WATCHES | {"assignment", "judgment", "flag", "flag_withdraw", "own_judgments"}
 JUDGES |= {f"assignment_{step}" for step in ("take", "heartbeat", "finish", "return")}

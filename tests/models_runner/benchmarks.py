@@ -16,12 +16,15 @@ from models_runner.experiments.services import experiment_create
 from models_runner.experiments.trainings import training_work
 from models_runner.features.selectors import facts_of
 from models_runner.leaderboard.services.releases import release_receive
-from models_runner.models import Experiment, FeatureSet, Training
+from models_runner.models import Experiment, FeatureSet, SettingsSearch, Training
+from models_runner.tuning.services import settings_search_create
+from models_runner.tuning.work import settings_search_work
 from tests.factories import NOW, QueryFactory, VideoFactory
 from tests.judging.views.endpoints import zipped
 from tests.moment_retrieval.training.tiny import CLIP_S, QUERY, VIDEO, write_features
 
 PROGRAM = [sys.executable, str(Path(__file__).with_name("training_program.py"))]
+TUNING_PROGRAM = [sys.executable, "-m", "tests.models_runner.tuning_program"]
 SPLITS = {"train": (40, 41), "val": (10,), "test": (20,)}
 DRAWN = np.random.default_rng(5).normal(size=(3, QUERY)).astype(np.float32)
 SECONDS = {"alpha": 6.0, "beta": 9.0}
@@ -74,6 +77,7 @@ class Drawn:
 def configure_training(settings: Any, folder: Path) -> None:
     """Experiments lie below ``folder``, and the stand-in trains."""
     settings.EXPERIMENTS_ROOT, settings.TRAIN_COMMAND = folder / "experiments", PROGRAM
+    settings.TUNE_COMMAND = TUNING_PROGRAM
     settings.TRAIN_DEVICE = "cpu"  # no process is started to look for GPUs
 
 
@@ -109,6 +113,20 @@ def order_experiment(
     features = features_of(release.project, folder)
     fields["options"] = {"how": how, **(options or {})}
     return experiment_create(release=release, features=features, **fields)
+
+
+def order_search(release: Release, folder: Path, **values: Any) -> SettingsSearch:
+    """A search over settings that nobody has begun."""
+    space = {"lr": [1e-4, 1e-3], "objective.margin": [0.1, 0.2]}
+    fields = {"baseline": "reloclnet", "top_n": 20, "options": {"batch": 8}, "n_runs": 3, "actor": None, **values}
+    fields = {"space": space, "method": "grid", **fields}
+    return settings_search_create(release=release, features=features_of(release.project, folder), **fields)
+
+
+def searched(search: SettingsSearch) -> SettingsSearch:
+    """After its task was run once."""
+    settings_search_work(search_id=search.pk)
+    return SettingsSearch.objects.get(pk=search.pk)
 
 
 def only(experiment: Experiment) -> Training:

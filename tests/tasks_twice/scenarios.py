@@ -44,6 +44,7 @@ from models_runner.leaderboard.services.score_tests import score_tests_schedule
 from models_runner.leaderboard.services.scorings import truths_make
 from models_runner.models import Run, Score, Scoring
 from models_runner.pools.services import pool_request
+from models_runner.tuning.services import settings_search_cancel
 from moment_retrieval.metrics.leaderboard import COLUMNS
 from tests.annotation.train_sets.train_sets import filled
 from tests.factories import (
@@ -66,7 +67,7 @@ from tests.judging.imports.exports import annotation, rated, task, text
 from tests.judging.play import judge
 from tests.judging.scenario import HandMade
 from tests.models_runner.acts import GOOD, WRONG, bring, participant, ready_release, run_json
-from tests.models_runner.benchmarks import only, order_experiment
+from tests.models_runner.benchmarks import only, order_experiment, order_search
 
 GONE = 2**31 - 1
 CSV = "video,start,end,description,duration\nv,1,2,One sits.,60\nv,3,4,Ross,\n"
@@ -440,6 +441,11 @@ def to_train(ground: Ground) -> TaskScenario:
     return TaskScenario((training.pk,), over=partial(training_cancel, training=training, actor=None))
 
 
+def to_tune(ground: Ground) -> TaskScenario:
+    search = order_search(ready_release(ground.project), ground.folder)
+    return TaskScenario((search.pk,), over=partial(settings_search_cancel, search=search, actor=None))
+
+
 def to_extract(ground: Ground) -> TaskScenario:
     row = feature_set_start(project=ground.project, kind="query", extractor="builtin-text", actor=None, wake=False)
     return TaskScenario((row.pk,), over=partial(feature_set_delete, feature_set=row, actor=None))
@@ -498,6 +504,7 @@ TASK_SCENARIOS: dict[str, Callable[[Ground], TaskScenario]] = {
     "models_runner.tasks.economy_work": to_study,
     "models_runner.tasks.pool_prepare": pool_to_plan,
     "models_runner.tasks.training_work": to_train,
+    "models_runner.tasks.settings_search_work": to_tune,
     "models_runner.tasks.search_work": searched,
     "models_runner.tasks.trainings_sweep": nothing,
     "models_runner.tasks.features_work": to_extract,

@@ -48,6 +48,7 @@ ENDPOINTS: list[Endpoint] = [  # method, name, what the URL names, for whom, wha
     ("get", "features", "project", ADMIN, {}),
     ("get", "leaderboard", "released", RUNNERS, {}),
     ("get", "experiments", "project", STAFF, {}),
+    ("get", "settings-searches", "project", STAFF, {}),
     ("get", "project", "project", STAFF, {}),
     ("get", "jobs", "project", STAFF, {}),
     ("get", "job", "job", STAFF, {}),

@@ -412,7 +412,7 @@ class TestOrdering:
     def test_conquer_and_it_alone_takes_candidates(self, order: Order) -> None:
         training = trained(only(order()))
         conquer = order(baseline="conquer", candidates=training)
-        plan = files.plan_of(only(conquer))
+        plan = json.loads((files.plan_write(only(conquer)) / "plan.json").read_text())
         assert plan["candidates"] == {"source": "checkpoint", "path": str(folder(training) / "best")}
         form = form_of(conquer.project, {"baseline": "conquer", "candidates": str(only(conquer).uuid)})
         assert form.refusal == "candidates: Choose a finished XML or ReLoCLNet of this project."

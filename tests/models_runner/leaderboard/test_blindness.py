@@ -24,7 +24,8 @@ OPEN_NAMES = ("runs", "export", "run-new", "run", "run-download", "compare", "ca
 CLOSED_NAMES = ("run-create", "economy", "economy-study", "economy-csv", "settings", "run-withdraw")
 EXPERIMENTS = ["experiment", "experiment-delete", "experiments", "experiment-new", "experiment-grid"]
 TRAININGS = ["training", "training-cancel", "training-resume", "training-file"]
-FOR_STAFF = [*EXPERIMENTS, *TRAININGS, "tables", "tables-export", "search", "video"]
+SEARCHES = [f"settings-search{step}" for step in ("", "-new", "-csv", "-cancel", "-resume", "-delete")]
+FOR_STAFF = [*EXPERIMENTS, *TRAININGS, *SEARCHES, "tables", "tables-export", "search", "video"]
 FOR_ADMINS = [f"feature-set-{act}" for act in ("create", "register", "model", "cancel", "resume", "delete")]
 VARYING = re.compile(r'csrfmiddlewaretoken" value="[^"]+"|x-csrftoken": "[^"]+"|request: <code>\w+')
 

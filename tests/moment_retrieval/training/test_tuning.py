@@ -11,7 +11,8 @@ import pytest
 from moment_retrieval import tuning
 from moment_retrieval.cli import main
 from moment_retrieval.training.plan import BadPlan
-from moment_retrieval.tuning import EARLY, FINISHED, Tuning, tune
+from moment_retrieval.training.trials import EARLY, FAILED, FINISHED, Tuning
+from moment_retrieval.tuning import tune
 from tests.moment_retrieval.training.tiny import Collection, plan_of
 
 LR = {"low": 1e-5, "high": 1e-2, "log": True}
@@ -116,7 +117,7 @@ def test_a_training_that_failed_is_tried_again(tmp_path: Path, monkeypatch: pyte
     """As where the disk was full."""
     folder = search(tmp_path, runs=1)
     monkeypatch.setattr(tuning, "train", lambda folder, request: 3)
-    assert [trial.state for trial in tune(folder, report=quiet)] == [tuning.FAILED]
+    assert [trial.state for trial in tune(folder, report=quiet)] == [FAILED]
     monkeypatch.undo()
     assert [trial.state for trial in tune(folder, report=quiet)] == [FINISHED]
 

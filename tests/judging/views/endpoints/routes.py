@@ -87,10 +87,13 @@ RELEASES = area(
 )
 BENCHMARKS = area(
     ("models_runner", "project", STAFF, "get", "experiments search tables tables-export"),
-    ("models_runner", "project", ADMIN, "get", "experiment-new experiment-grid"),
+    ("models_runner", "project", ADMIN, "get", "experiment-new experiment-grid settings-search-new"),
     ("models_runner", "experiment", STAFF, "get", "experiment"),
     ("models_runner", "experiment", ADMIN, "get", "experiment-delete"),
     ("models_runner", "training", STAFF, "get", "training"),
+    ("models_runner", "settings_search", STAFF, "get", "settings-search settings-search-csv"),
+    ("models_runner", "settings_search", ADMIN, "get", "settings-search-delete"),
+    ("models_runner", "settings_search", ADMIN, "post", "settings-search-cancel settings-search-resume"),
     ("models_runner", "training", ADMIN, "post", "training-cancel training-resume"),
 )
 PEOPLE = area(

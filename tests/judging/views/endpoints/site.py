@@ -36,7 +36,7 @@ from judging.models import (
 )
 from judging.people.services import invitation_create
 from judging.work.rules import RULE_FIELDS, attempt_key, form_key
-from models_runner.models import EconomyStudy, Experiment, FeatureSet, Leaderboard, Run, Training
+from models_runner.models import EconomyStudy, Experiment, FeatureSet, Leaderboard, Run, SettingsSearch, Training
 from moment_retrieval.features import FeatureWriter
 from tests.factories import (
     AssignmentFactory,
@@ -212,6 +212,16 @@ class Site:
     @cached_property
     def experiment(self) -> Experiment:
         return self.training.experiment
+
+    @cached_property
+    def settings_search(self) -> SettingsSearch:
+        """Cancelled, with a trial that has ended."""
+        features = {kind: {"name": kind, "path": f"/{kind}.h5"} for kind in ("video", "query")}
+        about = {"project": self.project, "release": self.release, "features": features, "name": "rates"}
+        trial = {"settings": {"lr": 1e-4}, "state": "finished", "best": 0.25, "curve": [0.25], "reason": ""}
+        state = {"state": "cancelled", "ended_at": timezone.now(), "n_done": 1, "trials": [trial]}
+        fields = {"baseline": "xml", "top_n": 20, "space": {"lr": [1e-4, 1e-3]}, "method": "grid", "n_runs": 2}
+        return SettingsSearch.objects.create(**about, **state, **fields)
 
     @cached_property
     def webhook(self) -> Webhook:
