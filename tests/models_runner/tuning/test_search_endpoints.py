@@ -149,8 +149,8 @@ class TestPages:
         search.refresh_from_db()
         assert search.state == "waiting"
         browser.post(page("-cancel", search))
-        gone = browser.post(page("-delete", search), follow=True).content.decode()
-        assert f"The search {search.name} is gone." in gone and not SettingsSearch.objects.exists()
+        page_text = browser.post(page("-delete", search), follow=True).content.decode()
+        assert f"The search {search.name} is gone." in page_text and not SettingsSearch.objects.exists()
 
     def test_who_may_not(self, release: Release, scenario: HandMade, tmp_path: Path) -> None:
         search = order_search(release, tmp_path)
