@@ -57,7 +57,7 @@ def send(browser: Client, release: Release, **values: str) -> HttpResponse:
 
 
 class TestPages:
-    def test_a_search_is_ordered_watched_and_its_best_started_as_a_run(
+    def test_a_search_runs_to_its_table_and_its_best_becomes_a_benchmark_run(
         self, browser: Client, release: Release, scenario: HandMade
     ) -> None:
         form = browser.get(page("-new", release.project)).content.decode()
