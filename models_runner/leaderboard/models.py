@@ -10,11 +10,17 @@ from accounts.models import Project
 from annotation.models import Query
 from judging.models import Release
 from models_runner.leaderboard.rules import ALIKE_PERCENT, LEAST_QUERIES
-from moment_retrieval.metrics.leaderboard import Column
+from moment_retrieval.metrics.leaderboard import COLUMNS, Column
 
 UPLOADS_PER_DAY = 5
 UPLOADS_IN_ALL = 50
 ATTEMPTS = 3
+FIRST_MEASURES = 48  # of the leaderboard when scorings did not count them
+
+
+def measure_count() -> int:
+    """Return how many measures a run is scored by."""
+    return len(COLUMNS)
 
 
 class Leaderboard(models.Model):
@@ -233,6 +239,11 @@ class Scoring(models.Model):
     n_queries = models.PositiveIntegerField(default=0, help_text="Of the release.")
     n_answered = models.PositiveIntegerField(default=0, help_text="Of those, by the run.")
     n_others = models.PositiveIntegerField(default=0, help_text="Answered, but not judged in the release.")
+    n_measures = models.PositiveSmallIntegerField(
+        default=measure_count,
+        db_default=FIRST_MEASURES,
+        help_text="Measures that it has a value for, the first of the leaderboard's; the others are missing.",
+    )
     missing = models.JSONField(default=list, help_text="Queries of the release that the run does not answer.")
     warnings = models.JSONField(default=list, help_text="Sentences on what is odd about the run; none tells a label.")
     attempts = models.PositiveSmallIntegerField(default=0, help_text="Those that something unexpected ended.")
@@ -293,7 +304,7 @@ class Score(models.Model):
 
 
 class PerQuery(models.Model):
-    """The value of every query and measure of a scoring; queries as in its truth, measures as in ``COLUMNS``."""
+    """The value of every query and measure of a scoring; queries as in its truth, the first measures of ``COLUMNS``."""
 
     scoring = models.OneToOneField(Scoring, models.CASCADE, related_name="per_query", primary_key=True)
     values = models.BinaryField(help_text="[queries, measures] of float64, zlib.")

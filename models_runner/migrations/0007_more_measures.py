@@ -1,16 +1,10 @@
-"""Runs have more measures: those that are scored are scored again."""
+"""Runs have more measures: those that are scored keep their scores, and a worker adds what is missing."""
 
-from django.apps.registry import Apps
 from django.db import migrations, models
-from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 
+import models_runner.leaderboard.models
 
-def score_again(apps: Apps, schema_editor: BaseDatabaseSchemaEditor) -> None:
-    """Have every scored run wait for the workers; old measures get the values that they had."""
-    for name in ("ScoreTest", "Score", "PerQuery"):
-        apps.get_model("models_runner", name).objects.all().delete()
-    scorings = apps.get_model("models_runner", "Scoring").objects.filter(state="scored")
-    scorings.update(state="waiting", scored_at=None)
+MEASURES_BEFORE = 48
 
 
 class Migration(migrations.Migration):
@@ -26,5 +20,13 @@ class Migration(migrations.Migration):
                 help_text="Of the best weights: by split, values by name of the measure.",
             ),
         ),
-        migrations.RunPython(score_again, migrations.RunPython.noop),
+        migrations.AddField(
+            model_name="scoring",
+            name="n_measures",
+            field=models.PositiveSmallIntegerField(
+                db_default=MEASURES_BEFORE,
+                default=models_runner.leaderboard.models.measure_count,
+                help_text="Measures that it has a value for, the first of the leaderboard's; the others are missing.",
+            ),
+        ),
     ]

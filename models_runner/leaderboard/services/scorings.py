@@ -15,13 +15,14 @@ import numpy as np
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.db import IntegrityError, transaction
-from django.db.models import Exists, F, OuterRef
+from django.db.models import Exists, F, OuterRef, Q
 from django.utils import timezone
 
 from annotation.models import Video
 from core.exceptions import MomentJudgeError, NotPossible
-from core.jobs import JobKind, durable, swept
+from core.jobs import LONGEST_ERROR, JobKind, durable, swept
 from core.media_files import files_delete
+from core.texts import storable
 from judging.models import Release
 from judging.releases.layout import JUDGED_SPLITS, POOL
 from judging.releases.selectors import archive_opened
@@ -42,9 +43,10 @@ UNEXPECTED = "An error on the site; those who run it find it in the log."  # its
 LEAST_ANSWERED = 0.9  # of the judged queries, where labels are hidden: scores over few tell the labels of each
 RUN_TABLES = 8  # tables of runs that a process keeps
 State = Scoring.State
+TO_BE_SCORED = Q(state=State.WAITING) | Q(state=State.SCORED, n_measures__lt=len(COLUMNS), attempts__lt=ATTEMPTS)
 SCORINGS = JobKind(
     "models_runner.tasks.scoring_work",
-    lambda: Scoring.objects.filter(state=State.WAITING, run__state=Run.State.SCORED).select_related("run", "release"),
+    lambda: Scoring.objects.filter(TO_BE_SCORED, run__state=Run.State.SCORED).select_related("run", "release"),
     moved="created_at",
     lock="scoring",
     expected=(ScoringError, MomentJudgeError),
@@ -53,6 +55,16 @@ SCORINGS = JobKind(
 )
 DIGESTS = 1_000  # of truths, of 64 letters each
 TRUTH_TABLES = 4  # tables that a process keeps; the largest has about 10 MB
+
+
+@SCORINGS.failure
+def scoring_mark_failed(scoring: Scoring, error: str) -> None:
+    """Say why a run has no scores; one that is scored keeps them, and lacks the measures that came later."""
+    rows = Scoring.objects.filter(pk=scoring.pk, state=scoring.state)
+    if scoring.state == State.SCORED:
+        rows.update(attempts=ATTEMPTS)
+    else:
+        rows.update(state=State.FAILED, error=storable(error)[:LONGEST_ERROR] or "unknown")
 
 
 def truths_make(release: Release) -> list[Truth]:
@@ -188,18 +200,23 @@ def scoring_work(*, scoring_id: int) -> None:
 
 @transaction.atomic
 def scoring_write(scoring: Scoring, result: Scored) -> None:
-    """Keep the scores, all or none; what is scored already stays."""
+    """Keep the scores, all or none; those that are there stay, and measures that came later are added."""
     row = Scoring.objects.select_for_update(of=("self",)).get(pk=scoring.pk)
-    if row.state == State.SCORED:
+    n_present = row.n_measures if row.state == State.SCORED else 0
+    if n_present >= len(COLUMNS):
         return
-    measures = zip(COLUMNS, result.values.means.values(), result.bounds, result.values.unjudged, strict=True)
+    measures = list(zip(COLUMNS, result.values.means.values(), result.bounds, result.values.unjudged, strict=True))
     Score.objects.bulk_create(
         Score(scoring=row, **column._asdict(), value=value, low=low, high=high, unjudged=None if np.isnan(u) else u)
-        for column, value, (low, high), u in measures
+        for column, value, (low, high), u in measures[n_present:]
         if not np.isnan(value)  # no query has a part in it
     )
     values = zlib.compress(result.values.values.astype(np.float64).tobytes(), 1)
-    PerQuery.objects.create(scoring=row, values=values)
+    PerQuery.objects.update_or_create(scoring=row, defaults={"values": values})
+    row.n_measures = len(COLUMNS)
+    if n_present:
+        row.save(update_fields=["n_measures"])
+        return
     row.state, row.error, row.scored_at = State.SCORED, "", timezone.now()
     row.n_queries, row.n_answered = len(result.values.query_ids), result.n_answered
     row.n_others, row.missing = result.n_others, list(result.values.missing)
@@ -252,16 +269,17 @@ def _run_loaded(name: str) -> RunTable:
 
 
 def values_of(scoring: Scoring) -> Floats:
-    """[queries of the truth, COLUMNS] the values behind the scores."""
-    return _unpacked(scoring.per_query.values)
+    """[queries of the truth, COLUMNS] the values behind the scores; NaN for measures that it lacks."""
+    return _unpacked(scoring.per_query.values, scoring.n_measures)
 
 
-def _unpacked(values: bytes | memoryview) -> Floats:
-    return np.frombuffer(zlib.decompress(bytes(values)), np.float64).reshape(-1, len(COLUMNS))
+def _unpacked(values: bytes | memoryview, n_measures: int) -> Floats:
+    present = np.frombuffer(zlib.decompress(bytes(values)), np.float64).reshape(-1, n_measures)
+    return np.pad(present, ((0, 0), (0, len(COLUMNS) - n_measures)), constant_values=np.nan)
 
 
 def columns_of(scorings: Sequence[int], index: int) -> Floats:
     """[queries, scorings] the values of one measure."""
-    rows = PerQuery.objects.filter(pk__in=scorings).values_list("pk", "values")
-    columns = {pk: _unpacked(values)[:, index].copy() for pk, values in rows.iterator(chunk_size=20)}
+    rows = PerQuery.objects.filter(pk__in=scorings).values_list("pk", "values", "scoring__n_measures")
+    columns = {pk: _unpacked(values, n)[:, index].copy() for pk, values, n in rows.iterator(chunk_size=20)}
     return np.stack([columns[pk] for pk in scorings], axis=1)

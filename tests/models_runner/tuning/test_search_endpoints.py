@@ -57,7 +57,7 @@ def send(browser: Client, release: Release, **values: str) -> HttpResponse:
 
 
 class TestPages:
-    def test_a_search_runs_to_its_table_and_its_best_becomes_a_benchmark_run(
+    def test_a_search_is_started_watched_and_its_best_trained_as_a_run(
         self, browser: Client, release: Release, scenario: HandMade
     ) -> None:
         form = browser.get(page("-new", release.project)).content.decode()
@@ -149,8 +149,8 @@ class TestPages:
         search.refresh_from_db()
         assert search.state == "waiting"
         browser.post(page("-cancel", search))
-        page_text = browser.post(page("-delete", search), follow=True).content.decode()
-        assert f"The search {search.name} is gone." in page_text and not SettingsSearch.objects.exists()
+        answer = browser.post(page("-delete", search), follow=True).content.decode()
+        assert f"The search {search.name} is gone." in answer and not SettingsSearch.objects.exists()
 
     def test_who_may_not(self, release: Release, scenario: HandMade, tmp_path: Path) -> None:
         search = order_search(release, tmp_path)

@@ -254,10 +254,10 @@ class TestFailures:
 def test_trainings_and_searches_stand_in_one_line(
     order: OrderSearch, release: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    task_names: list[str] = []
+    messages: list[str] = []
     search, training = order(), only(order_experiment(release, tmp_path))
     monkeypatch.setattr(
-        "models_runner.experiments.trainings.send_on_commit", lambda task, pk, **_: task_names.append(task)
+        "models_runner.experiments.trainings.send_on_commit", lambda task, pk, **_: messages.append(task)
     )
     next_send()
     settings_search_cancel(search=search, actor=None)
@@ -265,7 +265,7 @@ def test_trainings_and_searches_stand_in_one_line(
     next_send()
     training_work(training_id=training.pk)
     tasks = ["settings_search_work", "training_work", "settings_search_work"]
-    assert [task.rpartition(".")[2] for task in task_names] == tasks
+    assert [task.rpartition(".")[2] for task in messages] == tasks
 
 
 class TestDeleting:
