@@ -46,11 +46,11 @@ from models_runner.leaderboard.selectors.leaderboard import (
     Table,
     filters_for,
     filters_of_query,
+    has_kinds,
     kind_table,
     known_or_first,
     leaderboard,
     leaderboard_tested,
-    query_kinds,
     scored_run,
     splits_of,
     truth_sizes,
@@ -75,14 +75,16 @@ from moment_retrieval.formats import FileFormat
 from moment_retrieval.metrics.ndcg_iou import Convention, Gain
 from moment_retrieval.statistics.economy import LEAST_RUNS
 
-NDCG_WORDS = "NDCG@K,IoU≥μ: K of 10, 20 and 40, μ of 0.3, 0.5 and 0.7, both conventions and gains."
+ABOUT_NDCG = "NDCG@K,IoU≥μ: K of 10, 20 and 40, μ of 0.3, 0.5 and 0.7, both conventions and gains."
 MEASURES = {  # by group, for people
     "recall": "Recall of moments in the corpus: the share of queries with a relevant moment among the first K.",
     "svmr": "Recall of moments in the right video: as VCMR, predictions of other videos left out.",
     "vr": "Recall of videos: the share of queries with the video of a relevant moment among the first K predictions.",
     "highlights": "As QVHighlights scores moments: average precision of the ten predictions of the highest score, and "
     "whether the first reaches the overlap.",
-    "estimates": "Where judgments are incomplete: condensed NDCG and bpref leave out predictions that nobody judged.",
+    "estimates": "Where judgments are incomplete: condensed NDCG and bpref leave out predictions that nobody judged; "
+    "infAP and xinfAP take what was pooled and not judged for unknown. Batches are filled by rank, not at random, "
+    "which biases both.",
 }
 MOST_DRAWN = 30
 MOST_CONCERNS = 100
@@ -116,7 +118,7 @@ def _board(request: MemberRequest, project: Project, filters: LeaderboardFilters
             for name, label in GROUPS.items()
             if not (filters.is_blind and name in FAMILY_OF_GROUP)
         ],
-        "has_kinds": not filters.is_blind and len(set(query_kinds(filters).values())) > 1,
+        "has_kinds": not filters.is_blind and has_kinds(filters),
         "by_kind": kind_table(filters, table) if request.GET.get("by") == "type" else None,
         "about_measures": MEASURES.get(filters.group, ""),
         "releases": releases,
@@ -220,7 +222,7 @@ def _form_page(
         "refusal": refusal,
         "most_mb": settings.RUN_MAX_MB,
         "forms": [option.value for option in FileFormat],
-        "measures": [("NDCG", NDCG_WORDS), *((GROUPS[group], words) for group, words in MEASURES.items())],
+        "measures": [("NDCG", ABOUT_NDCG), *((GROUPS[group], words) for group, words in MEASURES.items())],
         "ready": ready_releases(project).exists(),
         "settings": settings_of_project,
         "limited": membership.is_participant,

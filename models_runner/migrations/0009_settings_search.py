@@ -34,7 +34,7 @@ class Migration(migrations.Migration):
                 ('state', models.CharField(choices=[('waiting', 'Waiting'), ('running', 'Running'), ('cancelling', 'Cancelling'), ('cancelled', 'Cancelled'), ('failed', 'Failed'), ('done', 'Done')], default='waiting', max_length=10)),
                 ('device', models.CharField(blank=True, help_text='Host and device that it is or was trained on.', max_length=100)),
                 ('attempts', models.PositiveIntegerField(default=0, help_text='How often it was started.')),
-                ('crashes', models.PositiveSmallIntegerField(default=0, help_text='Attempts that ended without a word.')),
+                ('crashes', models.PositiveSmallIntegerField(default=0, help_text='Attempts that ended without a message.')),
                 ('n_done', models.PositiveSmallIntegerField(default=0, help_text='Trials that have ended.')),
                 ('trials', models.JSONField(default=list, help_text='By number: settings, state, best, curve, reason.')),
                 ('current', models.JSONField(default=dict, help_text='Progress of the trial at work: number, step, steps, eta_s.')),

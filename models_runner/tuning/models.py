@@ -49,7 +49,7 @@ class SettingsSearch(models.Model):
     state = models.CharField(max_length=10, choices=Training.State, default=Training.State.WAITING)
     device = models.CharField(max_length=100, blank=True, help_text="Host and device that it is or was trained on.")
     attempts = models.PositiveIntegerField(default=0, help_text="How often it was started.")
-    crashes = models.PositiveSmallIntegerField(default=0, help_text="Attempts that ended without a word.")
+    crashes = models.PositiveSmallIntegerField(default=0, help_text="Attempts that ended without a message.")
     n_done = models.PositiveSmallIntegerField(default=0, help_text="Trials that have ended.")
     trials = models.JSONField(default=list, help_text="By number: settings, state, best, curve, reason.")
     current = models.JSONField(default=dict, help_text="Progress of the trial at work: number, step, steps, eta_s.")

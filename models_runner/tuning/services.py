@@ -27,7 +27,10 @@ from moment_retrieval.training.trials import Tuning
 
 State = Training.State
 USED = "This form ordered another search already; nothing was stored. Start it again for one more."
-SAME = ("release_id", "baseline", "top_n", "features", "options", "candidates_id", "space", "method", "n_runs", "seed")
+SAME = (
+    *("release_id", "baseline", "top_n", "features", "options", "candidates_id"),
+    *("space", "method", "n_runs", "seed", "stops_early"),
+)
 
 
 def settings_search_create(

@@ -59,6 +59,7 @@ LOOK_S = 0.2  # between looks at the child
 PROGRESS_EVERY_S = 1.0  # between writes; a cancel is seen then
 SWEEP_S = 60.0  # between sweeps
 ONE_GPU = 1  # of a search, however many a training takes
+WORKED_THROUGH = (0, 1)  # status of a program that tried all settings, 1 where some trials failed
 State = Training.State
 
 
@@ -200,7 +201,7 @@ def _conclude(search: SettingsSearch, watch: Watch, status: int, output: str) ->
     row, last = watch.look(), (output.splitlines() or [""])[-1]
     if search.state == State.CANCELLING:
         search_stop_at_work(search, State.CANCELLED)
-    elif row["n_done"] == search.n_runs:
+    elif row["n_done"] == search.n_runs and status in WORKED_THROUGH:
         reasons = [trial["reason"] for trial in row["trials"] if trial["state"] == FAILED]
         if len(reasons) == search.n_runs:
             search_end(search, State.FAILED, f"Every trial failed, the first one so: {reasons[0] or last}")

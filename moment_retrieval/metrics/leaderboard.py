@@ -25,7 +25,7 @@ HIGHLIGHTS = ("mAP", "mAP@0.5", "mAP@0.75", "R1@0.5", "R1@0.7")  # of QVHighligh
 
 
 class Family(StrEnum):
-    """Measures that belong together; every run has all of them."""
+    """Measures that belong together; a run has all that its ground truth allows."""
 
     NDCG = "ndcg"
     VCMR = "vcmr"

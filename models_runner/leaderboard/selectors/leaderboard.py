@@ -6,7 +6,7 @@ from decimal import Decimal
 from urllib.parse import urlencode
 
 import numpy as np
-from django.db.models import Prefetch, Q, prefetch_related_objects
+from django.db.models import Prefetch, Q, QuerySet, prefetch_related_objects
 
 from accounts.models import Membership, Project
 from annotation.models import Query
@@ -257,16 +257,21 @@ class KindTable:
     rows: list[tuple[Run, list[float | None]]]
 
 
-def query_kinds(filters: LeaderboardFilters) -> dict[str, str]:
-    """Return the type of each query whose description has one (TVR: video, subtitle, both)."""
+def queries_with_kind(filters: LeaderboardFilters) -> QuerySet[Query]:
+    """Return the queries whose description has a type (TVR: video, subtitle, both)."""
     queries = Query.objects.filter(project=filters.release.project_id, split=filters.split)
-    pairs = queries.filter(caption__description__isnull=False).values_list("number", "caption__description__kind")
-    return {str(number): kind for number, kind in pairs}
+    return queries.filter(caption__description__isnull=False)
+
+
+def has_kinds(filters: LeaderboardFilters) -> bool:
+    """Return whether queries are of more than one type."""
+    return queries_with_kind(filters).order_by().values("caption__description__kind").distinct().count() > 1
 
 
 def kind_table(filters: LeaderboardFilters, table: Table) -> KindTable | None:
     """Return the shown measure by type of query; None where the labels are hidden, or queries are of one type."""
-    kinds = query_kinds(filters)
+    pairs = queries_with_kind(filters).values_list("number", "caption__description__kind")
+    kinds = {str(number): kind for number, kind in pairs}
     if filters.is_blind or len(set(kinds.values())) < 2 or not table.ranked:
         return None
     judged = truth_table(release=filters.release, split=filters.split)

@@ -3,10 +3,12 @@
 import io
 import json
 import re
+import zlib
 from typing import Any
 from urllib.parse import urlencode
 from zipfile import ZipFile
 
+import numpy as np
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -15,6 +17,7 @@ from django.utils.html import escape
 from annotation.models import Moment, Video
 from core.files import ReceivedOnDisk
 from judging.models import Release
+from models_runner.leaderboard.models import FIRST_MEASURES
 from models_runner.leaderboard.selectors.leaderboard import (
     FAMILY_OF_GROUP,
     GROUPS,
@@ -25,8 +28,17 @@ from models_runner.leaderboard.selectors.leaderboard import (
 )
 from models_runner.leaderboard.services.participants import leaderboard_change, leaderboard_of
 from models_runner.leaderboard.services.releases import release_receive
-from models_runner.leaderboard.services.scorings import run_table, scored, truth_pool, truth_table
-from models_runner.models import Leaderboard, Run, Score
+from models_runner.leaderboard.services.scorings import (
+    SCORINGS,
+    columns_of,
+    run_table,
+    scored,
+    scoring_work,
+    truth_pool,
+    truth_table,
+    values_of,
+)
+from models_runner.models import Leaderboard, PerQuery, Run, Score, Scoring
 from moment_retrieval.metrics.estimates import EstimateMeasure, estimates
 from moment_retrieval.metrics.leaderboard import COLUMNS, COLUMNS_BY_FAMILY, Column
 from tests.conftest import Messages
@@ -346,3 +358,35 @@ def test_a_lead_sets_what_is_hidden_and_has_a_missing_run_made(board: Board, chi
     with messages():
         chief.post(board.url("run-create"))
     assert Run.objects.filter(source="similarity", state="scored").count() == 2
+
+
+def test_a_run_that_was_scored_by_fewer_measures_keeps_its_scores_and_gets_the_others(board: Board) -> None:
+    """As after an upgrade that adds measures; a repeat changes nothing, and until then the others are unknown."""
+    scoring = board.run.scorings.get()
+    before, values = list(scoring.scores.values_list("pk", "metric", "value")), values_of(scoring)
+    later = [pk for pk, *_ in before][FIRST_MEASURES:]
+    Score.objects.filter(pk__in=later).delete()
+    packed = zlib.compress(values[:, :FIRST_MEASURES].tobytes(), 1)
+    PerQuery.objects.filter(scoring=scoring).update(values=packed)
+    Scoring.objects.filter(pk=scoring.pk).update(n_measures=FIRST_MEASURES)
+    scoring = Scoring.objects.get(pk=scoring.pk)
+    assert np.isnan(values_of(scoring)[:, FIRST_MEASURES:]).all()
+    assert np.isnan(columns_of([scoring.pk], len(COLUMNS) - 1)).all()
+    assert list(SCORINGS.rows()) == [scoring]
+    for _ in range(2):
+        scoring_work(scoring_id=scoring.pk)
+        scoring = Scoring.objects.get(pk=scoring.pk)
+        assert (scoring.state, scoring.n_measures) == ("scored", len(COLUMNS))
+        after = list(scoring.scores.values_list("pk", "metric", "value"))
+        assert after[:FIRST_MEASURES] == before[:FIRST_MEASURES]
+        assert [row[1:] for row in after] == [row[1:] for row in before]
+        np.testing.assert_array_equal(values_of(scoring), values)
+    assert not SCORINGS.rows().exists()
+
+
+def test_measures_that_cannot_be_added_leave_the_scores_as_they_are(board: Board) -> None:
+    scoring = board.run.scorings.get()
+    Scoring.objects.filter(pk=scoring.pk).update(n_measures=FIRST_MEASURES)
+    scoring.refresh_from_db()
+    SCORINGS.fail(scoring, "an error")
+    assert (Scoring.objects.get(pk=scoring.pk).state, SCORINGS.rows().exists()) == ("scored", False)

@@ -28,7 +28,13 @@ from models_runner.leaderboard.selectors.leaderboard import filters_of_query, le
 from models_runner.leaderboard.services.economy import runs_of, study_create, study_work
 from models_runner.leaderboard.services.releases import READY_RELEASES, release_receive
 from models_runner.leaderboard.services.runs import UPLOADS, UploadLimit, run_withdraw, upload_possible_at
-from models_runner.leaderboard.services.scorings import SCORINGS, scoring_work, scorings_sweep, truth_table, values_of
+from models_runner.leaderboard.services.scorings import (
+    SCORINGS,
+    scoring_work,
+    scorings_sweep,
+    truth_table,
+    values_of,
+)
 from models_runner.models import Run, Score, Scoring
 from moment_retrieval import formats
 from moment_retrieval.formats import FileFormat

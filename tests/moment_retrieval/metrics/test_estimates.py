@@ -92,6 +92,12 @@ def test_xinfap_by_hand() -> None:
     assert mean("xinfAP", run_of([0, 4, 2]), table(grades), sampled(grades, strata)) == pytest.approx(value)
 
 
+def test_of_a_stratum_that_nobody_judged_a_moment_is_relevant_by_half_and_none_in_all() -> None:
+    """Moment 0 was pooled in a stratum of its own and never judged; it stands before the only relevant one."""
+    grades, strata = [-1, 1, 0], [1, 0, 0]
+    assert mean("xinfAP", run_of([0, 1]), table(grades), sampled(grades, strata)) == pytest.approx((1 + 0.5) / 2)
+
+
 def test_bpref_by_hand() -> None:
     """Relevant moments 0 and 1, others 2, 3 and 4; moment 5 was not judged and changes nothing."""
     judged = table([1, 2, 0, 0, 0])
