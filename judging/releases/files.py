@@ -223,7 +223,7 @@ def _qrels(queries: Iterable[Query], pairs: Pairs) -> Iterator[str]:
 
 
 def _pool(queries: Iterable[Query], pairs: Pairs) -> Iterator[str]:
-    """TREC lines of every candidate: query, 0, moment, stratum, relevance; -1 where it has none.
+    """Yield a TREC line of every candidate: query, 0, moment, stratum, relevance; -1 where it has none.
 
     The stratum is the batch, so that a second batch counts for itself. Queries without a settled pair have no line.
     """

@@ -53,7 +53,7 @@ def _root() -> Path:
 
 
 def uuid_folders() -> set[UUID]:
-    """The experiments and searches over settings that left something on this host's disk."""
+    """Return the experiments and searches over settings that left something on this host's disk."""
     try:
         names = [entry.name for entry in os.scandir(_root()) if entry.is_dir(follow_symlinks=False)]
     except FileNotFoundError:
@@ -62,18 +62,18 @@ def uuid_folders() -> set[UUID]:
 
 
 def folder_bytes(uuid: UUID) -> int:
-    """All that the trainings of an experiment or of a search over settings left."""
+    """Return the bytes that the trainings of an experiment or of a search over settings left."""
     return sum(_bytes([path]) for path in _files(_root() / str(uuid)))
 
 
 def folder_remove(uuid: UUID) -> None:
-    """Remove all that they left. Raises BlockingIOError where a program still works in one of the folders."""
+    """Remove all that the trainings left. Raises BlockingIOError where a program still works in one of the folders."""
     folder = _root() / str(uuid)
     if not folder.is_dir():
         return
     with ExitStack() as stack:
-        each = [folder, *(path for path in folder.iterdir() if path.is_dir())]
-        if any(stack.enter_context(folder_lock(one, patience_s=0)) is None for one in each):
+        folders = [folder, *(path for path in folder.iterdir() if path.is_dir())]
+        if any(stack.enter_context(folder_lock(path, patience_s=0)) is None for path in folders):
             raise BlockingIOError("a program still writes there")
         shutil.rmtree(folder)
 

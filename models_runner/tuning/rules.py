@@ -98,12 +98,12 @@ def _number(word: str, setting: Setting) -> float:
     return value
 
 
-def space_words(space: Mapping[str, Any]) -> dict[str, str]:
+def space_texts(space: Mapping[str, Any]) -> dict[str, str]:
     """Return what is tried of each setting, by its label, as a form takes it."""
-    return {label_of(name): _words(values) for name, values in space.items()}
+    return {label_of(name): _text_of(values) for name, values in space.items()}
 
 
-def _words(values: Any) -> str:
+def _text_of(values: Any) -> str:
     if isinstance(values, list):
         return ", ".join(f"{value:g}" for value in values)
     return f"{values['low']:g}{RANGE}{values['high']:g}"

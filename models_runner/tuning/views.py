@@ -19,7 +19,7 @@ from models_runner.experiments.views import FEW_VIDEOS, FIRST, expectation_for, 
 from models_runner.models import SettingsSearch
 from models_runner.tuning import services
 from models_runner.tuning.forms import SettingsSearchForm, trials_of_grid
-from models_runner.tuning.rules import space_words
+from models_runner.tuning.rules import space_texts
 from models_runner.tuning.selectors import SearchExpectation, columns_of, csv_rows, searches_before, trial_rows
 
 SEARCHES = SettingsSearch.objects.select_related("project", "release", "candidates__experiment")
@@ -71,7 +71,7 @@ def settings_search(request: MemberRequest, row: SettingsSearch) -> HttpResponse
         "search": row,
         "columns": columns_of(row),
         "trials": trial_rows(row),
-        "space": space_words(row.space),
+        "space": space_texts(row.space),
         "settings": settings_by_name(row.options),
         "before": searches_before(row),
         "may_start": request.membership.has(benchmark_runners()),

@@ -116,7 +116,7 @@ class Watch:
         return {"trials": trials, "n_done": n_done, "current": current}
 
     def begin(self) -> None:
-        """The program is being started: how an earlier attempt ended is over. Raises ScoringError."""
+        """Forget how an earlier attempt ended, as the program starts. Raises ScoringError."""
         self.look()
         for _, progress in self.events.values():
             progress.begin()
@@ -238,7 +238,7 @@ def search_end(search: SettingsSearch, state: Training.State, error: str = "") -
 
 
 def search_stop(search: SettingsSearch, state: Training.State) -> None:
-    """Not at work any more, and not over for good: cancelled, or waiting again."""
+    """Set a search to cancelled, or to waiting: it can go on."""
     search.state, search.ended_at = state, clock.now() if state == State.CANCELLED else None
     search.save(update_fields=["state", "ended_at"])
     if state == State.CANCELLED:
@@ -255,7 +255,7 @@ def search_stop_at_work(search: SettingsSearch, state: Training.State) -> None:
 
 
 def search_crash(search: SettingsSearch, how: str, output: str = "") -> None:
-    """Count an attempt that ended without a message; it goes on from its last checkpoint, but not from one for ever."""
+    """Count a crash; the search goes on from its last checkpoint, and fails after several crashes without a new one."""
     crashes = search.crashes + 1
     SettingsSearch.objects.filter(pk=search.pk).update(crashes=crashes)
     logger.warning("search %s crashed (%s of %s): %s", search.pk, crashes, CRASHES, how)

@@ -271,16 +271,16 @@ def has_kinds(filters: LeaderboardFilters) -> bool:
 def kind_table(filters: LeaderboardFilters, table: Table) -> KindTable | None:
     """Return the shown measure by type of query; None where the labels are hidden, or queries are of one type."""
     pairs = queries_with_kind(filters).values_list("number", "caption__description__kind")
-    kinds = {str(number): kind for number, kind in pairs}
-    if filters.is_blind or len(set(kinds.values())) < 2 or not table.ranked:
+    kind_of_query = {str(number): kind for number, kind in pairs}
+    if filters.is_blind or len(set(kind_of_query.values())) < 2 or not table.ranked:
         return None
     judged = truth_table(release=filters.release, split=filters.split)
-    labels = np.array([kinds.get(query_id, "") for query_id in judged.query_ids])
+    labels = np.array([kind_of_query.get(query_id, "") for query_id in judged.query_ids])
     values = columns_of([row.scoring.pk for row in table.ranked], filters.column_index)
-    names = [kind for kind in sorted(set(kinds.values())) if (labels == kind).any()]
-    by_kind = [means(range(len(table.ranked)), values[labels == kind]) for kind in names]
+    names = [kind for kind in sorted(set(kind_of_query.values())) if (labels == kind).any()]
+    means_by_kind = [means(range(len(table.ranked)), values[labels == kind]) for kind in names]
     rows = [
-        (row.run, [None if np.isnan(one[number]) else one[number] for one in by_kind])
+        (row.run, [None if np.isnan(mean[number]) else mean[number] for mean in means_by_kind])
         for number, row in enumerate(table.ranked)
     ]
     return KindTable([(kind, int((labels == kind).sum())) for kind in names], rows)

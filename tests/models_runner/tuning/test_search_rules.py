@@ -3,7 +3,7 @@
 import pytest
 
 from models_runner.experiments.settings import changes_of, options_of
-from models_runner.tuning.rules import SETTINGS, Space, space_words, values_of
+from models_runner.tuning.rules import SETTINGS, Space, space_texts, values_of
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_a_grid_has_no_range() -> None:
 
 def test_a_space_is_shown_as_the_form_takes_it() -> None:
     space: Space = {"lr": {"low": 1e-5, "high": 1e-3, "log": True}, "objective.margin": [0.1, 0.2]}
-    assert space_words(space) == {"Learning rate": "1e-05 to 0.001", "Margin": "0.1, 0.2"}
+    assert space_texts(space) == {"Learning rate": "1e-05 to 0.001", "Margin": "0.1, 0.2"}
 
 
 @pytest.mark.parametrize("preset", ["released", "small"])
