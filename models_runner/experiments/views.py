@@ -47,11 +47,11 @@ TRAININGS = Training.objects.select_related("experiment__project")
 @project_page(STAFF)
 def experiments(request: MemberRequest, project: Project) -> HttpResponse:
     """All experiments of the project, the newest first."""
-    trainings = Prefetch("trainings", Training.objects.defer("curve", "notices"))  # which are long
+    trainings = Prefetch("trainings", Training.objects.defer("curve", "notices", "metrics"))  # which are long
     rows_of_project = project.experiments.select_related("release").prefetch_related(trainings)
     page = page_of(request, rows_of_project)
     rows = [row_of(one) for one in page]
-    searches = list(searches_of(project).defer("options", "current"))
+    searches = list(searches_of(project).select_related(None).defer("options", "current"))
     at_work = any(training.is_awaited for row in rows for training in row.experiment.trainings.all())
     at_work = at_work or any(search.is_awaited for search in searches)
     may_start = request.membership.has(benchmark_runners())

@@ -2,7 +2,7 @@
 
 from copy import deepcopy
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from django.conf import settings
@@ -18,6 +18,7 @@ class Rows(Drawn):
     """Features of anything, four at a time."""
 
     batch = 4
+    attributes: ClassVar[dict[str, str]] = {}
 
 
 @pytest.fixture(scope="module")

@@ -110,7 +110,7 @@ def released(all_done: Project, release_folder: Path, tmp_path: Path) -> Path:
 
 def test_the_release_of_what_was_imported_is_the_same(all_done: Project, tmp_path: Path) -> None:
     new_project, before, after = again(all_done, tmp_path)
-    assert len(before) == 23
+    assert len(before) == 24
     assert after == before
     assert new_project.dataset.corpus != all_done.dataset.corpus
 

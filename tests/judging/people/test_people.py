@@ -228,9 +228,9 @@ class TestNamesAreNowhereElse:
         User.objects.filter(pk=site.people["annotator"].pk).update(username="quirin-k")
         endpoints = [endpoint for endpoint in api_endpoints.ENDPOINTS if endpoint[0] == "get"]
         for role in ("admin", "lead"):
-            person = site.people[role]
+            program = api_endpoints.program(site.people[role])
             for endpoint in (endpoint for endpoint in endpoints if role in endpoint[3]):
-                answer = site.request(endpoint, api_endpoints.program(person))
+                answer = site.request(endpoint, program)
                 assert answer.status_code == 200
                 assert [word for word in self.SECRETS if word in body(answer)] == [], endpoint[1]
 
