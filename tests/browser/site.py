@@ -30,7 +30,7 @@ from judging.releases.services import release_create
 from judging.review.services import batch_review
 from judging.studies.services import pool_plan
 from judging.work.services.pairs import pair_withdraw
-from models_runner.models import Scoring, Training
+from models_runner.models import Scoring, SettingsSearch, Training
 from tests import factories
 from tests.accounts.acts import give_phone
 from tests.accounts.passkey import HOST, Passkey, visitor
@@ -212,6 +212,11 @@ class BusySite(OwnedSite):
         yield self.page("judging:release", Release.objects.create(project=self.project, version=newest, **about))
         Training.objects.create(experiment=self.experiment, seed=2, ended_at=timezone.now(), **about)
         yield self.page("models_runner:experiment", self.experiment, who="admin", query="seed=2")
+        search = SettingsSearch.objects.get(pk=self.settings_search.pk)
+        search.pk, search.uuid, search.name = None, uuid4(), "rates again"
+        search.state, search.ended_at = "waiting", None
+        search.save(force_insert=True)
+        yield self.page("models_runner:settings-search", search, who="admin")
         for number in range(2):
             self.score_again(number)
         yield self.page("models_runner:economy", self.project, query="release=1&split=val")
