@@ -356,7 +356,7 @@ def form_of(
 
 
 def words_for(project: Project, request_data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a program said as a form has it, with what it left out: the newest release, the only features."""
+    """Return a program's request as form data, completed by the newest release and the only features."""
     words = {name: BOOLEAN_WORDS[value] if isinstance(value, bool) else value for name, value in request_data.items()}
     newest = ready_releases(project).first()
     sets = {kind: list(feature_choices(project, kind)) for kind in ("video", "query")}

@@ -123,7 +123,7 @@ def search_form_of(project: Project, request_data: Mapping[str, Any]) -> Setting
 
 
 def trials_of_grid(values: Mapping[str, Any]) -> int | None:
-    """Return how many trainings a form that is being filled comes to; None where it cannot be said yet."""
+    """Return the number of trainings of a form that is being filled; None where it is not known yet."""
     n_runs = str(values.get("n_runs", ""))
     if not (n_runs.isascii() and n_runs.isdigit() and 1 <= int(n_runs) <= MOST_RUNS):
         return None

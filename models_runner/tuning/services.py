@@ -103,7 +103,7 @@ def _search_store(search: SettingsSearch, name: str) -> SettingsSearch:
 
 
 def _name(name: str, search: SettingsSearch) -> str:
-    """As given, or said by what it is; numbered where another search has that."""
+    """Return the requested name, else baseline and N; numbered where another search has that name."""
     if name.strip():
         name = name_checked(name, "search")
         if len(name) > LONGEST_NAME:

@@ -218,7 +218,7 @@ def _conclude(search: SettingsSearch, watch: Watch, status: int, output: str) ->
 
 
 def _is_stopped(row: Mapping[str, Any]) -> bool:
-    """Whether the program said that it stopped in a trial."""
+    """Return whether the program reported that it stopped in a trial."""
     return bool(row["current"].get("ended") == "stopped")
 
 

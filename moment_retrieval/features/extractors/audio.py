@@ -84,8 +84,8 @@ class AudioModel:
         source = source_of(model)
         self.device = setup.device_name()
         with loading(model):
-            self._extractor = AutoFeatureExtractor.from_pretrained(source)  # nosec B615 - as asked for
-            self._model = AutoModel.from_pretrained(source).eval().to(self.device)  # nosec B615 - as asked for
+            self._extractor = AutoFeatureExtractor.from_pretrained(source)  # nosec B615 - as requested
+            self._model = AutoModel.from_pretrained(source).eval().to(self.device)  # nosec B615 - as requested
             self.kind = self._model.config.model_type
             if self.kind not in KINDS:
                 raise MissingModel(f"the model {model!r} is of the kind {self.kind!r}, not {' or '.join(KINDS)}")

@@ -26,7 +26,7 @@ CLIPS_TOGETHER = 4  # that a network takes at a time
 
 @dataclass(frozen=True)
 class Preparation:
-    """How pictures are brought to a network."""
+    """Size, mean and deviation that a network expects of pictures."""
 
     shorter_side: int  # pixels, before the middle is cut out
     crop: int  # pixels across and down of the middle

@@ -39,10 +39,10 @@ class TextModel:
         source = source_of(model)
         self.device = setup.device_name()
         with loading(model):
-            self._tokenizer = AutoTokenizer.from_pretrained(source)  # nosec B615 - as asked for
+            self._tokenizer = AutoTokenizer.from_pretrained(source)  # nosec B615 - as requested
             if self._tokenizer.pad_token is None:
                 self._tokenizer.pad_token = self._tokenizer.eos_token
-            whole = AutoModel.from_pretrained(source)  # nosec B615 - as asked for
+            whole = AutoModel.from_pretrained(source)  # nosec B615 - as requested
             self._model = _reader(whole).eval().to(self.device)
             max_positions = getattr(whole.config, "max_position_embeddings", None) or LONGEST
             self.layer = layer
@@ -124,7 +124,7 @@ class SentenceModel:
         self.name, self.width = self._model.name, self._model.width
 
     def vectors(self, texts: Sequence[str]) -> Rows:
-        """Return the vectors [N, width] of texts [N], not brought to one length."""
+        """Return the vectors [N, width] of texts [N], not normalised."""
         rows = self._model.token_rows(texts)
         return np.array([own[0] if self.pooling == "cls" else own.mean(axis=0) for own in rows])
 

@@ -160,7 +160,7 @@ def _loaded(model: str, setup: Setup) -> tuple[Any, Any, str]:
     source = source_of(model)
     device = setup.device_name()
     with loading(model):
-        tokenizer = AutoTokenizer.from_pretrained(source)  # nosec B615 - as asked for
+        tokenizer = AutoTokenizer.from_pretrained(source)  # nosec B615 - as requested
         if tokenizer.mask_token_id is None or tokenizer.pad_token_id is None:
             raise MissingModel(f"the tokenizer of the model {model!r} has no mask token; take one like roberta-base")
         return AutoModelForMaskedLM.from_pretrained(source).to(device).train(), tokenizer, source  # nosec B615

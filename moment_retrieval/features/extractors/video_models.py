@@ -33,7 +33,7 @@ class VideoModel:
         self.device = setup.device_name()
         with loading(model):
             self._processor = AutoImageProcessor.from_pretrained(source, backend="pil")  # nosec B615 - no torchvision
-            self._model = AutoModel.from_pretrained(source).eval().to(self.device)  # nosec B615 - as asked for
+            self._model = AutoModel.from_pretrained(source).eval().to(self.device)  # nosec B615 - as requested
             self.frames = frames_of(self._model.config)
             self.width = len(self._row(np.zeros((self.frames, 64, 64, 3), np.uint8)))
         self._instants = np.arange(self.frames) * CLIP_S / self.frames

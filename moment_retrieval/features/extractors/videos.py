@@ -221,7 +221,7 @@ class Images(FrameModel):
         self.device = setup.device_name()
         with loading(model):
             self._processor = AutoImageProcessor.from_pretrained(source, backend="pil")  # nosec B615 - no torchvision
-            self._model = AutoModel.from_pretrained(source).eval().to(self.device)  # nosec B615 - as asked for
+            self._model = AutoModel.from_pretrained(source).eval().to(self.device)  # nosec B615 - as requested
             self._check(model)
             self._width = int(self.embedded(np.zeros((1, 64, 64, 3), np.uint8)).shape[1])
         self._model_name = f"{model} {version_of(source)}"
