@@ -18,10 +18,11 @@ from moment_retrieval.baselines import BASELINES
 from moment_retrieval.data import read_dataset
 from moment_retrieval.distributed import Precision, Team, assemble
 from moment_retrieval.losses import RandomNegatives
-from moment_retrieval.train import Loader, Stepper
 from moment_retrieval.training.feature_rows import FeatureCache
 from moment_retrieval.training.plan import settings_of
 from moment_retrieval.training.sampled_videos import VideoSampler
+from moment_retrieval.training.stepper import Stepper
+from moment_retrieval.training.steps import Loader
 from tests.moment_retrieval.training.tiny import plan_of
 
 SIZES = (15, 1)  # samples of a batch: one that two processes cannot share evenly, one too small to share

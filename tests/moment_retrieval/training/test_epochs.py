@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from moment_retrieval.distributed import Team
-from moment_retrieval.train import Schedule, StepBatches, prefetched
+from moment_retrieval.training.steps import Schedule, StepBatches, prefetched
 from tests.moment_retrieval.training.steps import losses_and_gradients
 from tests.moment_retrieval.training.tiny import Collection
 

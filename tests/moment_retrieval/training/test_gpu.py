@@ -10,8 +10,9 @@ import pytest
 import torch
 
 from moment_retrieval.cli import main
-from moment_retrieval.train import DONE, STOPPED, Stepper
+from moment_retrieval.train import DONE, STOPPED
 from moment_retrieval.training.events import curves, read_events
+from moment_retrieval.training.stepper import Stepper
 from tests.moment_retrieval.training.tiny import Collection, experiment
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")]

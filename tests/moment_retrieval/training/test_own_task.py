@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from moment_retrieval import train as training
 from moment_retrieval.checkpoints import open_trained
 from moment_retrieval.searchers import CorpusSearcher
 from moment_retrieval.train import BAD_PLAN, DONE
+from moment_retrieval.training import trainer
 from moment_retrieval.training.events import curves, read_events
 from tests.moment_retrieval.searching.test_searchers import Spoken
 from tests.moment_retrieval.training.test_train import chance, last, train
@@ -112,7 +112,7 @@ def test_the_best_weights_are_chosen_by_any_metric(tmp_path: Path, monkeypatch: 
     def metrics_of(table: Any, split: Any) -> dict[str, float]:
         return {"ndcg@20_0.5": 0.1, "vcmr_r@1_0.5": next(scores)}
 
-    monkeypatch.setattr(training, "metrics_of", metrics_of)
+    monkeypatch.setattr(trainer, "metrics_of", metrics_of)
     folder = experiment(tmp_path, "xml", epochs=3, selected_by="vcmr_r@1_0.5", test=None)
     assert train(folder) == DONE
     evaluations = [event["best"] for event in read_events(folder) if event["kind"] == "evaluation"]

@@ -19,10 +19,12 @@ from moment_retrieval import checkpoints
 from moment_retrieval import train as training
 from moment_retrieval.distributed import Precision, Team
 from moment_retrieval.models.xml import XmlOutput
-from moment_retrieval.train import BAD_PLAN, DONE, FAILED, LOST, STOPPED, Stepper, Trainer
-from moment_retrieval.training import feature_rows
+from moment_retrieval.train import BAD_PLAN, DONE, FAILED, LOST, STOPPED
+from moment_retrieval.training import feature_rows, trainer
 from moment_retrieval.training.events import EVENTS, curves, read_events
 from moment_retrieval.training.plan import Plan
+from moment_retrieval.training.stepper import Stepper
+from moment_retrieval.training.trainer import Trainer
 from tests.moment_retrieval.threads import one_thread
 from tests.moment_retrieval.training.test_train import last, train
 from tests.moment_retrieval.training.tiny import experiment, write_json
@@ -267,7 +269,7 @@ def test_a_loss_that_is_not_finite_stops_before_it_changes_anything(
 
 def test_weights_that_are_not_finite_replace_no_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = experiment(tmp_path, checkpoint_every_s=0)
-    monkeypatch.setattr(training, "weights_are_finite", lambda model: not list(folder.glob("last/*")))
+    monkeypatch.setattr(trainer, "weights_are_finite", lambda model: not list(folder.glob("last/*")))
     assert train(folder) == FAILED
     assert last(folder, "failed")["reason"] == "a weight is not finite after step 2; the last checkpoint is good"
     assert checkpoints.load(folder / "last").about.step == 1

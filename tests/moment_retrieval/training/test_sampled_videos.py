@@ -15,11 +15,12 @@ from moment_retrieval.models.conquer import conquer_loss
 from moment_retrieval.search import search_candidates
 from moment_retrieval.searchers import CandidateSearcher, CorpusSearcher
 from moment_retrieval.settings import Decoding, Objective, Ranking
-from moment_retrieval.train import DONE, STOPPED, Loader
+from moment_retrieval.train import DONE, STOPPED
 from moment_retrieval.training.events import curves, read_events
 from moment_retrieval.training.feature_rows import FeatureCache
 from moment_retrieval.training.plan import BadPlan
 from moment_retrieval.training.sampled_videos import LAST_RANK, VideoSampler, list_length
+from moment_retrieval.training.steps import Loader
 from tests.moment_retrieval.baselines.small import batch_of, corpus_of, model_of
 from tests.moment_retrieval.searching.test_searchers import Spoken
 from tests.moment_retrieval.training.test_resuming import (  # noqa: F401

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from moment_retrieval import train as training
 from moment_retrieval.checkpoints import open_trained
 from moment_retrieval.cli import main
 from moment_retrieval.formats import read_ground_truth, read_run
@@ -21,7 +20,7 @@ from moment_retrieval.metrics.ndcg_iou import Convention, Measure
 from moment_retrieval.metrics.report import evaluate
 from moment_retrieval.tables import RunTable
 from moment_retrieval.train import DONE, FAILED
-from moment_retrieval.training import evaluation
+from moment_retrieval.training import evaluation, trainer
 from moment_retrieval.training.evaluation import WholeCorpus
 from moment_retrieval.training.events import curves, read_events
 from tests.moment_retrieval.training.tiny import CLIP_S, experiment
@@ -151,11 +150,11 @@ def test_time_left_counts_the_last_scoring_in(tmp_path: Path, monkeypatch: pytes
         return retrieve(self, model, splits, count_part)
 
     clock = SimpleNamespace(monotonic=lambda: time.monotonic() + late_s[0])
-    for module in (training, evaluation):
+    for module in (trainer, evaluation):
         monkeypatch.setattr(module, "time", clock)
     monkeypatch.setattr(WholeCorpus, "__call__", slow)
     monkeypatch.setattr(evaluation, "QUERIES", 1)
-    monkeypatch.setattr(training, "REPORT_EVERY_S", 0.0)
+    monkeypatch.setattr(trainer, "REPORT_EVERY_S", 0.0)
     assert train(folder) == DONE
     first, second, final = parts
     assert first == second < final
