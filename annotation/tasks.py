@@ -2,8 +2,19 @@
 
 from annotation.captions.services import captions, prompts, rewriting
 from annotation.corpora.services import imports, video_uploads
+from annotation.previews import playback
 from annotation.previews import services as previews
 from annotation.statistics import services as statistics
 from annotation.train_sets import services as train_sets
 
-__all__ = ["captions", "imports", "previews", "prompts", "rewriting", "statistics", "train_sets", "video_uploads"]
+__all__ = [
+    "captions",
+    "imports",
+    "playback",
+    "previews",
+    "prompts",
+    "rewriting",
+    "statistics",
+    "train_sets",
+    "video_uploads",
+]

@@ -6,6 +6,7 @@ from uuid import uuid4
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
+from django.db.models.fields.files import FieldFile
 
 from core.uploads import Upload, import_path, upload_constraints
 
@@ -74,6 +75,15 @@ class PosterState(models.TextChoices):
     FAILED = "failed"  # no frame can be read
 
 
+class PlaybackState(models.TextChoices):
+    """How far the copy of a video that browsers play is."""
+
+    REQUESTED = "requested"  # a task looks into the file, and makes a copy where it needs one
+    NOT_NEEDED = "not_needed"  # browsers play the file itself
+    READY = "ready"
+    FAILED = "failed"  # the file cannot be read to its end
+
+
 class Video(models.Model):
     """One source file; ``file`` is what the storage holds, empty while there is none."""
 
@@ -86,6 +96,23 @@ class Video(models.Model):
     index_is_given = models.BooleanField(default=True, help_text="Whether the source files give the index.")
     source_split = models.CharField(max_length=40, blank=True)
     file = models.FileField(upload_to=video_path, blank=True, max_length=255)
+    sha256 = models.CharField(
+        max_length=64, blank=True, default="", db_default="", help_text="Of the file; empty where nobody computed it."
+    )
+    playback = models.FileField(
+        upload_to=video_path,
+        blank=True,
+        max_length=255,
+        default="",
+        db_default="",
+        help_text="A copy that browsers play, where they do not play the file.",
+    )
+    playback_state = models.CharField(
+        max_length=10,
+        choices=PlaybackState,
+        default=PlaybackState.REQUESTED,
+        db_default=PlaybackState.REQUESTED.value,
+    )
     poster = models.FileField(
         upload_to=poster_path,
         blank=True,
@@ -109,9 +136,22 @@ class Video(models.Model):
                 | (Q(poster_state="ready") & ~Q(poster="")),
                 name="video_poster_ready_is_there",
             ),
+            models.CheckConstraint(
+                condition=Q(sha256="") | Q(sha256__regex="^[0-9a-f]{64}$"), name="video_sha256_is_a_checksum"
+            ),
+            models.CheckConstraint(
+                condition=Q(playback_state__in=["requested", "not_needed", "failed"], playback="")
+                | (Q(playback_state="ready") & ~Q(playback="")),
+                name="video_playback_ready_is_there",
+            ),
         ]
         indexes = [
-            models.Index(fields=["id"], condition=Q(poster_state="requested"), name="video_with_poster_requested")
+            models.Index(fields=["id"], condition=Q(poster_state="requested"), name="video_with_poster_requested"),
+            models.Index(
+                fields=["id"],
+                condition=Q(playback_state="requested") & ~Q(file=""),
+                name="video_with_playback_requested",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -121,6 +161,15 @@ class Video(models.Model):
     def poster_version(self) -> str:
         """Return what the poster's address carries: another poster has another version."""
         return PurePath(str(self.poster.name)).stem
+
+    @property
+    def playable(self) -> FieldFile:
+        """Return what browsers are given to play: the copy, or the file itself."""
+        return self.playback or self.file
+
+    @property
+    def playable_version(self) -> str:
+        return PurePath(str(self.playable.name)).stem
 
 
 def part_path(part: "VideoPart", filename: str) -> str:

@@ -98,11 +98,11 @@ def video(request: MemberRequest, project: Project, video_uuid: UUID) -> HttpRes
 def video_file(request: MemberRequest, project: Project, video_uuid: UUID) -> HttpResponseBase:
     """A video of the project, or the part that a player needs."""
     row = _video(project, video_uuid)
-    if not row.file or not row.file.storage.exists(str(row.file.name)):
+    if not row.file or not row.playable.storage.exists(str(row.playable.name)):
         raise Http404
-    kind = mimetypes.guess_type(str(row.file.name))[0] or ""
+    kind = mimetypes.guess_type(str(row.playable.name))[0] or ""
     kind = kind if kind.startswith("video/") else "application/octet-stream"
-    return file_answer(request, row.file, content_type=kind, cache=CACHED)
+    return file_answer(request, row.playable, content_type=kind, cache=CACHED)
 
 
 @project_page(STAFF)

@@ -9,7 +9,7 @@ import os
 import re
 import select
 import subprocess
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
@@ -112,6 +112,11 @@ MAX_HEIGHT = 480  # lines of a preview
 
 # Containers only: a playlist posing as a video could make ffmpeg open other files or addresses.
 INPUT_LIMITS = {"format_whitelist": "mov,matroska,avi,mpegts,mpeg,flv,ogg,asf", "protocol_whitelist": "file"}
+PIXELS = ("yuv420p", "yuvj420p")
+PLAYABLE: tuple[tuple[Collection[str], ...], ...] = (  # endings, codecs of the picture, of the sound
+    ({".mp4", ".m4v", ".mov"}, {"h264"}, {"aac", "mp3", "mp3float"}),
+    ({".webm"}, {"vp8", "vp9", "av1", "libdav1d"}, {"opus", "vorbis"}),
+)
 TEXT_CODECS = {"ass", "mov_text", "srt", "ssa", "subrip", "text", "webvtt"}  # of subtitles
 CLOCK = re.compile(r"(\d+):(\d+):(\d+(?:\.\d+)?)")
 SUBTITLE_BYTES = 32 << 20  # of a file's subtitles; more is no speech
@@ -135,6 +140,19 @@ class Source:
     height: int
     fps: float | None = None
     subtitles: int | None = None
+    codec: str = ""
+    pixels: str = ""
+    sound_codec: str = ""  # empty: no sound
+
+    def plays_in_browsers(self, suffix: str) -> bool:
+        """Whether each large browser plays it from a file of this ending."""
+        return any(
+            suffix.lower() in suffixes
+            and self.codec in codecs
+            and self.pixels in PIXELS
+            and (not self.sound_codec or self.sound_codec in sounds)
+            for suffixes, codecs, sounds in PLAYABLE
+        )
 
 
 def open_source(path: Path) -> Source:
@@ -169,7 +187,10 @@ def _inspect(path: Path, container: Any) -> Source:
     rate = stream.average_rate or stream.guessed_rate
     fps = float(rate) if rate else None
     duration_s = _duration_s(container, stream)
-    return Source(path, stream.index, duration_s, max(2, across), lines, fps, _subtitle_stream(container))
+    sounds = [one.name for one in container.streams.audio]
+    codecs = {"codec": stream.name, "pixels": str(stream.codec_context.pix_fmt), "sound_codec": "".join(sounds[:1])}
+    size = (max(2, across), lines)
+    return Source(path, stream.index, duration_s, *size, fps, _subtitle_stream(container), **codecs)
 
 
 def _subtitle_stream(container: Any) -> int | None:
@@ -221,6 +242,22 @@ MP4_OPTIONS = {
     "map_chapters": -1,
 }
 
+# The copy for players: a key frame every second, its index first, so that it begins at once and seeks exactly.
+PLAYBACK_OPTIONS = {
+    "format": "mp4",
+    "vcodec": "libx264",
+    "preset": "veryfast",
+    "crf": 23,
+    "force_key_frames": "expr:gte(t,n_forced)",
+    "acodec": "aac",
+    "audio_bitrate": "96k",
+    "ac": 2,
+    "threads": 1,
+    "movflags": "+faststart",
+    "map_metadata": -1,
+    "map_chapters": -1,
+}
+
 
 def gif_command(source: Source, segment: Cut, mp4_paths: Sequence[Path]) -> list[str]:
     """ffmpeg writes one moment to standard output as a GIF, and to the one file of ``mp4_paths`` as an MP4."""
@@ -252,6 +289,18 @@ def frames_command(source: Source, group: list[Cut], count: int, mp4_paths: Sequ
         for number, (segment, mp4_path) in enumerate(zip(group, mp4_paths, strict=False), start=1)
     ]
     return _command(frames, *parts)
+
+
+def playback_write(source: Source, path: Path) -> bool:
+    """Write a copy of the video that browsers play, at most 480 lines, and say whether ffmpeg wrote it to the end."""
+    whole = ffmpeg.input(url(source.path), threads=1, **INPUT_LIMITS)
+    picture = whole[str(source.stream)].filter("scale", source.width, source.height).filter("setsar", 1)
+    streams = [picture.filter("format", "yuv420p"), *([whole["a:0"]] if source.sound_codec else [])]
+    copy = ffmpeg.output(*streams, url(path), **PLAYBACK_OPTIONS).global_args("-progress", "pipe:1")
+    with running(_command(copy)) as call:
+        for _ in read_chunks(call):
+            pass  # how far it is: only its silence matters
+        return ends_well(call)
 
 
 def subtitles_of(source: Source) -> str:

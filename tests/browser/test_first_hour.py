@@ -16,6 +16,7 @@ from tests import factories
 from tests.browser import acts
 from tests.browser.conftest import Browse
 from tests.judging.play import judge_round
+from tests.media import padded
 
 MOST_ACTIONS = 25  # clicks, choices and fields filled by the lead
 SEEN = ["A man opens a box.", "A woman waters a plant.", "A dog runs.", "A man sits down.", "A woman reads a book."]
@@ -61,8 +62,8 @@ class Lead:
 @pytest.fixture
 def clips(tmp_path: Path, clip: bytes) -> list[Path]:
     paths = [tmp_path / f"clip {number}.mp4" for number in range(1, 6)]
-    for path in paths:
-        path.write_bytes(clip)
+    for number, path in enumerate(paths):
+        path.write_bytes(padded(clip, number))
     return paths
 
 

@@ -133,6 +133,13 @@ def unpictured_video(ground: Ground) -> TaskScenario:
     return TaskScenario((video.pk,), over=over)
 
 
+def unplayable_video(ground: Ground) -> TaskScenario:
+    video = VideoFactory(corpus=ground.hand_made.corpus, duration_s=4.0)
+    video.file.save("clip.avi", ContentFile(ground.clip))
+    over = partial(Video.objects.filter(pk=video.pk).update, playback_state="not_needed")
+    return TaskScenario((video.pk,), over=over)
+
+
 def unpictured_moment(ground: Ground) -> TaskScenario:
     moment = MomentFactory(video__corpus=ground.hand_made.corpus)
     poster = default_storage.save("previews/theirs.jpg", ContentFile(b"JPEG"))
@@ -459,6 +466,7 @@ def searched(ground: Ground) -> TaskScenario:
 TASK_SCENARIOS: dict[str, Callable[[Ground], TaskScenario]] = {
     "annotation.tasks.video_cut_previews": uncut_video,
     "annotation.tasks.video_make_poster": unpictured_video,
+    "annotation.tasks.video_make_playback": unplayable_video,
     "annotation.tasks.moment_make_poster": unpictured_moment,
     "core.tasks.sweep": nothing,
     "annotation.tasks.previews_sweep": nothing,

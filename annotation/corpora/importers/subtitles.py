@@ -76,8 +76,8 @@ def _blocks(parts: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
 
 
 def _parted(block: list[str]) -> tuple[tuple[float, float], list[str]]:
-    """Line, times and text of a block; the counter above the times may be missing."""
-    index = 1 if len(block) > 1 and block[0].isdigit() else 0
+    """Line, times and text of a block; the counter, or WebVTT's name, above the times may be missing."""
+    index = 1 if len(block) > 1 and "-->" not in block[0] else 0
     match = TIMES.match(block[index])
     if not match:
         raise Refused("no line of times: 00:00:01,000 --> 00:00:02,500")

@@ -7,10 +7,11 @@ discarded a day after its last piece.
 """
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -239,41 +240,43 @@ def video_upload_read(*, upload_id: int) -> None:
 
 def _read(row: VideoUpload) -> None:
     with _temporary_file() as file:
-        _join(row, file)
+        checksum = _join(row, file)
         path = Path(file.temporary_file_path())
         source = open_source(path)
-        video_check(corpus=row.corpus, name=row.name, source=source)
+        video_check(corpus=row.corpus, name=row.name, source=source, sha256=checksum)
         subtitles = subtitles_read(name=row.name, source=source)
         poster_name, file_name = poster_store(path), ""  # first: a storage in a folder moves the file away
         try:
             file_name = default_storage.save(video_path(Video(), row.file_name), file)
-            _finish(row, source, subtitles, file_name, poster_name)
+            _finish(row, source, subtitles, {"file_name": file_name, "sha256": checksum, "poster_name": poster_name})
         except BaseException:
             files_delete(file_name, poster_name)
             raise
     logger.info("upload %s is video %s", row.pk, row.video_id)
 
 
-def _join(row: VideoUpload, file: TemporaryUploadedFile) -> None:
+def _join(row: VideoUpload, file: TemporaryUploadedFile) -> str:
+    """Write the pieces one after the other, and return their SHA-256."""
+    digest = sha256()
     try:
         for part in row.parts.filter(start__lt=row.size).order_by("start"):
             with part.file.open("rb") as piece:
                 for content in piece.chunks():
                     file.write(content)
+                    digest.update(content)
     except FileNotFoundError as error:
         raise VideoRefused(f"A piece of {row} is lost. Upload the file again.") from error
     if file.tell() != row.size:
         raise VideoRefused(f"Of {row.size:,} bytes of {row} {file.tell():,} are here. Upload the file again.")
     file.flush()
     file.size = row.size
+    return digest.hexdigest()
 
 
 @transaction.atomic
-def _finish(
-    row: VideoUpload, source: Source, subtitles: Sequence[SubtitleRecord], file_name: str, poster_name: str
-) -> None:
-    about: dict[str, Any] = {"corpus": row.corpus, "name": row.name, "source": source, "actor": row.owner}
-    video, n_subtitles = video_store(file_name=file_name, poster_name=poster_name, subtitles=subtitles, **about)
+def _finish(row: VideoUpload, source: Source, subtitles: Sequence[SubtitleRecord], files: Mapping[str, str]) -> None:
+    about: dict[str, Any] = {"corpus": row.corpus, "name": row.name, "source": source, "actor": row.owner, **files}
+    video, n_subtitles = video_store(subtitles=subtitles, **about)
     UPLOADS.move(row, state=State.DONE, video=video, subtitles=n_subtitles, expires_at=clock.now() + LIFETIME)
     _parts_delete(row)
 

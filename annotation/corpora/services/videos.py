@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from hashlib import file_digest
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,10 @@ from accounts.models import User
 from annotation.corpora.importers.base import Given, SubtitleRecord
 from annotation.corpora.importers.fields import END_SLACK_S
 from annotation.corpora.importers.subtitles import read_srt
-from annotation.corpora.models import PosterState, video_path
+from annotation.corpora.models import PlaybackState, PosterState, video_path
 from annotation.models import Corpus, Moment, Subtitle, Video
 from annotation.previews.posters import poster_of_video
-from annotation.previews.process import Source, VideoUnreadable, open_source, subtitles_of
+from annotation.previews.process import SUBTITLE_BYTES, Source, VideoUnreadable, open_source, subtitles_of
 from annotation.previews.services import poster_save
 from core.audit import audit_record
 from core.exceptions import MomentJudgeError, NotPossible
@@ -25,6 +26,7 @@ from core.media_files import files_delete
 from core.messages import send_on_commit
 from core.texts import checked_name
 
+SUBTITLE_SUFFIXES = (".srt", ".vtt")
 VIDEO_SUFFIXES = (".mp4", ".webm", ".mkv", ".avi", ".mov", ".m4v")
 NOT_FOUND = "The folder of videos holds no file of this name."
 AT_ONCE = 1000
@@ -58,16 +60,19 @@ def takes_file(video: Video) -> bool:
     return not video.file or video.moments.filter(preview_state=Preview.FAILED).exists()
 
 
-def video_check(*, corpus: Corpus, name: str, source: Source | None = None) -> None:
-    """Check that a file may become the video ``name``; ``source`` is what the file says, once it is here.
+def video_check(*, corpus: Corpus, name: str, source: Source | None = None, sha256: str = "") -> None:
+    """Check that a file may become the video ``name``; ``source`` and ``sha256`` are the file's, once it is here.
 
     Raises:
-        VideoRefused: the corpus has another file of it, or knows another length.
+        VideoRefused: the corpus has another file of it, knows another length, or has this file under another name.
     """
     if corpus.is_placeholder:
         raise VideoRefused(f"The corpus {corpus.name!r} stands in for historic judgments; make another one.")
     video = corpus.videos.filter(name=name).first()
     if video is None:
+        duplicate = corpus.videos.filter(sha256=sha256).first() if sha256 else None
+        if duplicate is not None:
+            raise VideoRefused(f"The corpus has this very file already, as {duplicate.name}.")
         return
     if not takes_file(video):
         raise VideoRefused(f"The corpus has the file of {name} already, and all its moments could be cut from it.")
@@ -80,7 +85,22 @@ def video_check(*, corpus: Corpus, name: str, source: Source | None = None) -> N
 
 def subtitles_read(*, name: str, source: Source) -> list[SubtitleRecord]:
     """Return the subtitles in the file of a video; what ends after it is cut at its end, what is broken is left out."""
-    lines = subtitles_of(source).splitlines(keepends=True)
+    return _subtitle_records(subtitles_of(source), name, source)
+
+
+def subtitles_beside(*, path: Path, name: str, source: Source) -> list[SubtitleRecord]:
+    """Return the subtitles in the .srt or .vtt file that lies beside a video's; none where there is no such file."""
+    for suffix in SUBTITLE_SUFFIXES:
+        file = path.with_suffix(suffix)
+        if file.is_file():
+            with file.open("rb") as content:
+                text = content.read(SUBTITLE_BYTES).decode("utf-8-sig", "replace")
+            return _subtitle_records(text, name, source)
+    return []
+
+
+def _subtitle_records(text: str, name: str, source: Source) -> list[SubtitleRecord]:
+    lines = text.splitlines(keepends=True)
     options = Given({name: (source.duration_s, 0)}, clip=True, stem=name)
     return [record for record in read_srt(lines, options) if isinstance(record, SubtitleRecord)]
 
@@ -92,11 +112,12 @@ def video_store(
     source: Source,
     subtitles: Sequence[SubtitleRecord],
     file_name: str,
+    sha256: str,
     poster_name: str,
     actor: User | None,
 ) -> tuple[Video, int]:
     """Make a stored file that of a video, new or not, with its poster, length, frame rate and subtitles; wake the
-    cutting.
+    cutting, and the making of a copy where browsers do not play the file.
 
     The caller has a transaction, and removes both files where this raises.
 
@@ -107,15 +128,18 @@ def video_store(
         VideoRefused: see ``video_check``.
     """
     corpus = Corpus.objects.select_for_update(no_key=True).get(pk=corpus.pk)
-    video_check(corpus=corpus, name=name, source=source)
+    video_check(corpus=corpus, name=name, source=source, sha256=sha256)
     video = corpus.videos.select_for_update(no_key=True).filter(name=name).first()
     if video is None:
         last = corpus.videos.aggregate(last=Max("index"))["last"]
         video = Video(corpus=corpus, name=name, index=0 if last is None else last + 1, index_is_given=False)
         video.duration_s = source.duration_s
-    replaced = [str(file.name or "") for file in (video.file, video.poster)]
-    video.file.name, video.fps, video.poster.name = file_name, source.fps, poster_name
+    replaced = [str(file.name or "") for file in (video.file, video.poster, video.playback)]
+    video.file.name, video.fps, video.poster.name, video.playback.name = file_name, source.fps, poster_name, ""
+    video.sha256 = sha256
     video.poster_state = PosterState.READY if poster_name else PosterState.FAILED
+    plays = source.plays_in_browsers(Path(file_name).suffix)
+    video.playback_state = PlaybackState.NOT_NEEDED if plays else PlaybackState.REQUESTED
     video.save()
     video.moments.filter(preview_state=Preview.FAILED).update(preview_state=Preview.MISSING, preview_error="")
     n_subtitles = 0 if video.subtitles.exists() else _subtitles_add(video, subtitles)
@@ -123,6 +147,8 @@ def video_store(
     audit_record(project=None, actor=actor, action="corpus.video", subject=corpus.uuid, **facts)
     transaction.on_commit(partial(files_delete, *replaced))
     send_on_commit("annotation.tasks.video_cut_previews", video.pk)
+    if video.playback_state == PlaybackState.REQUESTED:
+        send_on_commit("annotation.tasks.video_make_playback", video.pk)
     return video, n_subtitles
 
 
@@ -142,6 +168,8 @@ def poster_store(path: Path) -> str:
 def video_add(*, corpus: Corpus, path: Path, actor: User | None = None) -> tuple[Video, int]:
     """Store the file at ``path`` as a video of the corpus, as ``video_store`` does.
 
+    A file of subtitles beside it, of the same name, comes before those in it.
+
     Raises:
         VideoRefused: see ``video_name`` and ``video_check``.
         VideoUnreadable: it is no video.
@@ -149,8 +177,10 @@ def video_add(*, corpus: Corpus, path: Path, actor: User | None = None) -> tuple
     name, _ = video_name(path.name)
     video_check(corpus=corpus, name=name)
     source = open_source(path)
-    video_check(corpus=corpus, name=name, source=source)
-    subtitles = subtitles_read(name=name, source=source)
+    with path.open("rb") as content:
+        sha256 = file_digest(content, "sha256").hexdigest()
+    video_check(corpus=corpus, name=name, source=source, sha256=sha256)
+    subtitles = subtitles_beside(path=path, name=name, source=source) or subtitles_read(name=name, source=source)
     with path.open("rb") as content:
         file_name = default_storage.save(video_path(Video(), path.name), File(content))
     poster_name = ""
@@ -158,6 +188,7 @@ def video_add(*, corpus: Corpus, path: Path, actor: User | None = None) -> tuple
         poster_name = poster_store(path)
         with transaction.atomic():
             about: dict[str, Any] = {"corpus": corpus, "name": name, "source": source, "actor": actor}
+            about |= {"sha256": sha256}
             return video_store(file_name=file_name, poster_name=poster_name, subtitles=subtitles, **about)
     except BaseException:
         files_delete(file_name, poster_name)
@@ -197,11 +228,12 @@ def _file_add(video: Video, path: Path) -> bool:
         unchanged = Video.objects.select_for_update(no_key=True).filter(pk=video.pk, file=replaced).first()
         if unchanged is not None:
             poster = {"poster": "", "poster_state": PosterState.REQUESTED}  # cutting makes it, or the sweep
-            Video.objects.filter(pk=video.pk).update(file=name, **poster)
+            playback = {"playback": "", "playback_state": PlaybackState.REQUESTED, "sha256": ""}
+            Video.objects.filter(pk=video.pk).update(file=name, **poster, **playback)
             video.moments.filter(preview_state=Preview.FAILED).update(preview_state=Preview.MISSING, preview_error="")
     if unchanged is None:
         files_delete(name)
         return False
-    files_delete(replaced, str(unchanged.poster.name))
+    files_delete(replaced, str(unchanged.poster.name), str(unchanged.playback.name))
     video.file.name = name
     return True

@@ -12,9 +12,9 @@ from django.core.management import CommandError, call_command
 
 from annotation.corpora.models import video_path
 from annotation.corpora.services.videos import NOT_FOUND, video_files_add
-from annotation.models import Moment, Video
+from annotation.models import Moment, Subtitle, Video
 from tests.factories import CorpusFactory, VideoFactory
-from tests.media import names_in
+from tests.media import names_in, padded
 
 pytestmark = pytest.mark.django_db
 MANY, KILLED_AT = 200, 70
@@ -120,8 +120,8 @@ class TestCommand:
         self, tmp_path: Path, clip: bytes
     ) -> None:
         (tmp_path / "more").mkdir()
-        for name in ("a.mp4", "more/b.mp4", "more/notes.txt"):
-            (tmp_path / name).write_bytes(clip)
+        for number, name in enumerate(("a.mp4", "more/b.mp4", "more/notes.txt")):
+            (tmp_path / name).write_bytes(padded(clip, number))
         counts = self.add(tmp_path / "a.mp4", tmp_path / "more", "--corpus", "films")
         assert counts == {"added": 2, "not_added": 0, "subtitles": 0}
         rows = Video.objects.order_by("index").values_list("name", "index", "fps", "corpus__name")
@@ -130,6 +130,24 @@ class TestCommand:
         moments.write_text("video,start,end,description\na,1,2,One.\nb,2,4.5,Two.\n")
         call_command("import_corpus", "csv", moments, "--corpus", "films", stdout=io.StringIO())
         assert list(Moment.objects.order_by("pk").values_list("video__name", "end_s")) == [("a", 2), ("b", 4)]
+
+    def test_subtitles_beside_a_file_are_its_own(self, tmp_path: Path, clip: bytes) -> None:
+        (tmp_path / "a.mp4").write_bytes(clip)
+        first = "first\n00:01.000 --> 00:02.000 align:start\n<v Ann>Good morning."
+        (tmp_path / "a.vtt").write_text(f"WEBVTT\n\n{first}\n\n00:03.500 --> 00:09.000\nLate.\n")
+        assert self.add(tmp_path, "--corpus", "films")["subtitles"] == 2
+        rows = Subtitle.objects.order_by("start_s").values_list("start_s", "end_s", "text")
+        assert list(rows) == [(1.0, 2.0, "Good morning."), (3.5, 4.0, "Late.")]
+
+    def test_a_file_given_twice_is_refused_by_the_name_it_has(self, tmp_path: Path, clip: bytes) -> None:
+        for name in ("a.mp4", "b.mp4"):
+            (tmp_path / name).write_bytes(clip)
+        error = io.StringIO()
+        with pytest.raises(CommandError, match="1 files were not added"):
+            call_command("add_videos", str(tmp_path), "--corpus", "films", stdout=io.StringIO(), stderr=error)
+        assert "b.mp4: The corpus has this very file already, as a." in error.getvalue()
+        VideoFactory(corpus=Video.objects.get(name="a").corpus, name="b", duration_s=4.0)  # annotated under this name
+        assert self.add(tmp_path / "b.mp4", "--corpus", "films")["added"] == 1
 
     def test_a_refusal_is_reported_and_the_rest_is_added(self, tmp_path: Path, clip: bytes) -> None:
         (tmp_path / "a.mp4").write_bytes(b"no film")

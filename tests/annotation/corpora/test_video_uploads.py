@@ -45,7 +45,7 @@ from tests.factories import (
     lead,
 )
 from tests.locks import locked_elsewhere
-from tests.media import names_in
+from tests.media import names_in, padded
 
 pytestmark = pytest.mark.django_db
 PIECE = 1000
@@ -467,7 +467,7 @@ class TestReading:
 
     def test_two_names_at_once_get_an_index_each(self, project: Project, clip: bytes, messages: Messages) -> None:
         VideoFactory(corpus=project.dataset.corpus, index=41)
-        for row in [whole(clip, project=project) for _ in range(2)]:
+        for row in [whole(padded(clip, number), project=project) for number in range(2)]:
             with messages():
                 video_upload_read(upload_id=row.pk)
         assert list(project.dataset.corpus.videos.order_by("pk").values_list("index", flat=True)) == [41, 42, 43]

@@ -83,6 +83,8 @@ REFUSED: Refused = {
     "video_lasts": change(VideoFactory, duration_s=0),
     "video_has_frames": change(VideoFactory, fps=0),
     "video_poster_ready_is_there": change(VideoFactory, poster_state="ready"),
+    "video_sha256_is_a_checksum": change(VideoFactory, sha256="0" * 63),
+    "video_playback_ready_is_there": change(VideoFactory, playback_state="ready"),
     "video_upload_is_not_empty": change(VideoUploadFactory, size=0, state="failed", error="x"),
     "video_upload_state_is_known": change(VideoUploadFactory, offset=100, state="lost"),
     "video_upload_is_read_when_whole": change(VideoUploadFactory, state="reading"),
