@@ -27,7 +27,7 @@ NOBODY = -1  # the owner of a query without a relevant moment
 
 
 def ground_truth_add(release: Release) -> bool:
-    """Add the matrix, and the first runs of its split as matrices; what is there stays. Returns whether all of it is
+    """Add the matrix, and the first baselines' runs of its split as matrices; what is there stays. Returns whether all of it is
     scored; if not, other workers take the place of this one and a repeat goes on."""
     project, lead = release.project, lead_of(release.project)
     membership = project.memberships.get(user=lead)
@@ -43,8 +43,10 @@ def ground_truth_add(release: Release) -> bool:
         truth.refresh_from_db()
     if not truth.is_ready:
         return truth.state == GroundTruth.State.FAILED
-    runs = Run.objects.filter(release=release, split=SPLIT, state=Run.State.SCORED, labels=Run.Labels.JUDGED)
-    for run in runs.order_by("pk")[:N_RUNS]:
+    runs = Run.objects.filter(release=release, split=SPLIT, source=Run.Source.BASELINE, labels=Run.Labels.JUDGED)
+    for run in runs.exclude(state=Run.State.FAILED).order_by("pk")[:N_RUNS]:
+        if run.is_at_work:
+            return False
         row = truth.runs.filter(system=run.system).first()
         if row is None:
             file = ContentFile(npz_of(similarity=similarity_of(run_table(run), judged, videos)), "similarity.npz")

@@ -24,6 +24,7 @@ from moment_retrieval.metrics.ndcg_iou import Gain
 from moment_retrieval.metrics.recall import check_cutoffs
 
 MOST_NUMBERS = 10  # cutoffs, or thresholds
+SUPPRESSION = "Moments whose IoU with a better one is more are left out. Empty: none is; of Rank n@m those of 0.5."
 DIRECTION_LABELS = {"v2t": "from videos to captions", "t2v": "from captions to videos"}
 GAIN_LABELS = {Gain.EXPONENTIAL: "exponential: 2^relevance − 1, as in the paper", Gain.LINEAR: "linear: the relevance"}
 
@@ -92,7 +93,7 @@ class TruthRunForm(forms.Form):
     )
     cutoffs = NumbersField(cutoffs, help_text="K of R@K, n of Rank n@m: whole numbers from 1, with commas.")
     thresholds = NumbersField(thresholds, help_text="Least IoU, above 0 and up to 1, with commas.")
-    nms = NumbersField(overlap, label="Suppression", help_text="Moments that overlap a better one more are left out.")
+    nms = NumbersField(overlap, label="Suppression", help_text=SUPPRESSION)
     gain = forms.ChoiceField(required=False, choices=[(gain.value, label) for gain, label in GAIN_LABELS.items()])
     directions = forms.MultipleChoiceField(
         widget=forms.CheckboxSelectMultiple,

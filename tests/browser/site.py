@@ -219,7 +219,7 @@ class BusySite(OwnedSite):
         search.save(force_insert=True)
         yield self.page("models_runner:settings-search", search, who="admin")
         failed_truth = GroundTruth.objects.create(
-            project=self.project, name=UNBROKEN, split="val", sha256="0" * 64, **about
+            project=self.project, name=UNBROKEN[:100], split="val", sha256="0" * 64, **about
         )
         yield self.page("models_runner:ground-truth", failed_truth)
         yield self.page("models_runner:truth-run-new", upload_truth(self.project, "matrix", name="matrix"))
