@@ -27,8 +27,8 @@ NOBODY = -1  # the owner of a query without a relevant moment
 
 
 def ground_truth_add(release: Release) -> bool:
-    """Add the matrix, and the first baselines' runs of its split as matrices; what is there stays. Returns whether all of it is
-    scored; if not, other workers take the place of this one and a repeat goes on."""
+    """Add the matrix, and the first baselines' runs of its split as matrices; what is there stays. Returns whether all
+    of it is scored; if not, other workers are at it and a repeat goes on."""
     project, lead = release.project, lead_of(release.project)
     membership = project.memberships.get(user=lead)
     videos, relevance, owners = relevance_of(judged := truth_table(release=release, split=SPLIT), project.top_grade)
