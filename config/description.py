@@ -23,6 +23,7 @@ FOR = {
     "models_runner.experiments.api": "For leads and admins",
     "models_runner.tuning.api": "For leads and admins",
     "models_runner.features.api": "For leads and admins",
+    "models_runner.ground_truths.api": "For participants, leads and admins",
     "models_runner.leaderboard.api": "For participants, leads and admins",
 }
 ALWAYS = {

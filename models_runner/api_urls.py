@@ -2,6 +2,7 @@ from django.urls import path
 
 from models_runner.experiments import api
 from models_runner.features import api as features_api
+from models_runner.ground_truths import api as ground_truths_api
 from models_runner.leaderboard import api as leaderboard_api
 from models_runner.pools import api as pools_api
 from models_runner.search import api as search_api
@@ -10,6 +11,15 @@ from models_runner.tuning import api as tuning_api
 urlpatterns = [
     path("projects/<uuid:project_uuid>/runs/", leaderboard_api.Runs.as_view(), name="runs"),
     path("projects/<uuid:project_uuid>/leaderboard/", leaderboard_api.Leaderboard.as_view(), name="leaderboard"),
+    path("projects/<uuid:project_uuid>/ground-truths/", ground_truths_api.GroundTruths.as_view(), name="ground-truths"),
+    path("ground-truths/<uuid:truth_uuid>/", ground_truths_api.OneGroundTruth.as_view(), name="ground-truth"),
+    path(
+        "ground-truths/<uuid:truth_uuid>/scores/",
+        ground_truths_api.GroundTruthScores.as_view(),
+        name="ground-truth-scores",
+    ),
+    path("ground-truths/<uuid:truth_uuid>/runs/", ground_truths_api.TruthRuns.as_view(), name="truth-runs"),
+    path("truth-runs/<uuid:run_uuid>/", ground_truths_api.OneTruthRun.as_view(), name="truth-run"),
     path("projects/<uuid:project_uuid>/search/", search_api.Search.as_view(), name="search"),
     path("projects/<uuid:project_uuid>/features/", features_api.FeatureSets.as_view(), name="features"),
     path("features/<uuid:set_uuid>/", features_api.OneFeatureSet.as_view(), name="feature-set"),

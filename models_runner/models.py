@@ -2,6 +2,7 @@
 
 from models_runner.experiments.models import Experiment, Training
 from models_runner.features.models import FeatureSet
+from models_runner.ground_truths.models import GroundTruth, TruthRun, TruthScore
 from models_runner.leaderboard.models import (
     EconomyStudy,
     Leaderboard,
@@ -19,6 +20,7 @@ __all__ = [
     "EconomyStudy",
     "Experiment",
     "FeatureSet",
+    "GroundTruth",
     "Leaderboard",
     "PerQuery",
     "ReadRelease",
@@ -29,4 +31,6 @@ __all__ = [
     "SettingsSearch",
     "Training",
     "Truth",
+    "TruthRun",
+    "TruthScore",
 ]

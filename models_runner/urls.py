@@ -1,4 +1,4 @@
-from django.urls import path
+from django.urls import include, path
 
 from annotation.corpora.views import video_file
 from models_runner.experiments import views as experiments_views
@@ -19,6 +19,7 @@ urlpatterns = [
     path("<uuid:project_uuid>/economy/", leaderboard_views.economy, name="economy"),
     path("<uuid:project_uuid>/economy/new/", leaderboard_views.economy_study, name="economy-study"),
     path("<uuid:project_uuid>/economy.csv", leaderboard_views.economy_csv, name="economy-csv"),
+    path("", include("models_runner.ground_truths.urls")),
     path("<uuid:project_uuid>/experiments/", experiments_views.experiments, name="experiments"),
     path("<uuid:project_uuid>/experiments/grid/", experiments_views.grid_new, name="experiment-grid"),
     path("<uuid:project_uuid>/experiments/new/", experiments_views.experiment_new, name="experiment-new"),

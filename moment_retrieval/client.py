@@ -428,6 +428,46 @@ class Client(Requests):
         """
         return self._row("GET", f"projects/{project}/leaderboard/", query=query)
 
+    def ground_truths(self, project: str) -> Iterator[Json]:
+        """Yield ground truths of other forms, newest first; those with public labels to participants."""
+        return self._pages(f"projects/{project}/ground-truths/")
+
+    def ground_truth_upload(self, project: str, file: str | Path, *, name: str, **fields: Any) -> Json:
+        """Send ground truth, with ``split``, ``form`` and ``is_public`` if you like; wait until it is read."""
+        return self._upload(f"projects/{project}/ground-truths/", {"file": file}, {"name": name, **fields})
+
+    def ground_truth(self, truth: str) -> Json:
+        """Return how far a ground truth is, and what it can measure."""
+        return self._row("GET", f"ground-truths/{truth}/")
+
+    def ground_truth_delete(self, truth: str) -> None:
+        """Delete a ground truth that no run stands on."""
+        self._call("DELETE", f"ground-truths/{truth}/", once=True)
+
+    def ground_truth_scores(self, truth: str) -> Json:
+        """Return every scored run on a ground truth by every measure."""
+        return self._row("GET", f"ground-truths/{truth}/scores/")
+
+    def truth_runs(self, truth: str) -> Iterator[Json]:
+        """Yield your runs on a ground truth with their scores; all of them to leads and admins."""
+        return self._pages(f"ground-truths/{truth}/runs/")
+
+    def truth_run_upload(self, truth: str, file: str | Path, *, system: str, **fields: Any) -> Json:
+        """Send a run on a ground truth; wait until it is scored.
+
+        ``fields``: ``team``, ``measures`` (families with commas; all if left out), and how they are computed:
+        ``cutoffs``, ``thresholds``, ``nms``, ``gain``, ``directions``.
+        """
+        return self._upload(f"ground-truths/{truth}/runs/", {"file": file}, {"system": system, **fields})
+
+    def truth_run(self, run: str) -> Json:
+        """Return a run on a ground truth with its scores."""
+        return self._row("GET", f"truth-runs/{run}/")
+
+    def truth_run_withdraw(self, run: str, *, reason: str) -> Json:
+        """Withdraw a run on a ground truth."""
+        return self._row("DELETE", f"truth-runs/{run}/", query={"reason": reason}, once=True)
+
     def search(self, project: str, *, q: str, **query: Any) -> Json:
         """Return ``limit`` moments for typed words, ranked by a ``training``; with ``every``, overlapping ones too."""
         return self._row("GET", f"projects/{project}/search/", query={"q": q, **query})

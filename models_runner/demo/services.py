@@ -15,6 +15,7 @@ from core import clock
 from core.audit import audit_record
 from judging.demo.simulation import lead_of
 from judging.models import Release
+from models_runner.demo.ground_truths import ground_truth_add
 from models_runner.demo.shipped import Shipped, ShippedFeatures, ShippedRun, ShippedTraining, shipped_for
 from models_runner.experiments import files
 from models_runner.features.selectors import facts_of
@@ -46,6 +47,8 @@ def demo_results_add(project: Project) -> bool:
     trainings_add(release, shipped, feature_sets)
     _score(project)
     if not all(_upload(project, release, run) for run in shipped.uploads):
+        return False
+    if not ground_truth_add(release):
         return False
     _studies_order(project, release)
     return not _at_work(project).exists()

@@ -27,6 +27,7 @@ from core.files import file_answer
 from core.lists import csv_download
 from judging.models import Release
 from judging.releases.selectors import archive_opened
+from models_runner.ground_truths.selectors import truths_visible_to
 from models_runner.leaderboard import files as leaderboard_files
 from models_runner.leaderboard.charts import OVER_QUERIES, differences_chart, intervals_chart, scatter_chart
 from models_runner.leaderboard.forms import SPLITS, LeaderboardForm, RunForm, ready_releases
@@ -224,6 +225,7 @@ def _form_page(
         "forms": [option.value for option in FileFormat],
         "measures": [("NDCG", ABOUT_NDCG), *((GROUPS[group], words) for group, words in MEASURES.items())],
         "ready": ready_releases(project).exists(),
+        "truths": truths_visible_to(membership).filter(state="ready").order_by("name"),
         "settings": settings_of_project,
         "limited": membership.is_participant,
         "possible_at": upload_possible_at(membership, now),

@@ -19,6 +19,9 @@ from moment_retrieval.errors import InvalidRecord, MalformedFile, ScoringError, 
 from moment_retrieval.jsonfiles import BROKEN_ZIP, MAX_BYTES, ZIP_MAGIC, read_bytes, read_whole, zip_of
 from moment_retrieval.tables import Floats, Ints
 
+NPY_MAGIC = b"\x93NUMPY"
+MAX_CELLS = 64 * 2**20  # of a matrix: 512 MB once they are float64
+
 
 @dataclass(frozen=True)
 class Relevance:
@@ -30,45 +33,70 @@ class Relevance:
 
 def read_similarity(path: Path) -> Floats:
     """A system's matrix. Raises ScoringError."""
-    arrays = read_arrays(path)
+    data = read_bytes(path)
     with at(str(path)):
-        return numeric(arrays, "similarity")
+        return parse_similarity(data)
+
+
+def parse_similarity(data: bytes) -> Floats:
+    """As ``read_similarity``, from bytes: an upload, for example."""
+    return numeric(arrays_of(data), "similarity")
 
 
 def read_relevance(path: Path) -> Relevance:
     """Ground truth. Raises ScoringError."""
-    arrays = read_arrays(path)
+    data = read_bytes(path)
     with at(str(path)):
-        owners = arrays.pop("owners", None)
-        return Relevance(numeric(arrays, "relevance"), owners)
+        return parse_relevance(data)
+
+
+def parse_relevance(data: bytes) -> Relevance:
+    """As ``read_relevance``, from bytes."""
+    arrays = arrays_of(data)
+    owners = arrays.pop("owners", None)
+    return Relevance(numeric(arrays, "relevance"), owners)
+
+
+def is_matrix(data: bytes) -> bool:
+    """Whether the bytes are a ``.npy`` file, or an archive of such files and of nothing else."""
+    if not data.startswith(ZIP_MAGIC):
+        return data.startswith(NPY_MAGIC)
+    try:
+        with zip_of(data) as archive:
+            names = archive.namelist()
+    except (ScoringError, *BROKEN_ZIP):
+        return False
+    return bool(names) and all(name.endswith(".npy") for name in names)
 
 
 def numeric(arrays: dict[str, NDArray[Any]], name: str) -> Floats:
-    """The array of this name, or the only one."""
+    """The array of this name, or the only one: a matrix of at most MAX_CELLS numbers."""
     array = arrays.get(name, next(iter(arrays.values())) if len(arrays) == 1 else None)
     if array is None:
         raise InvalidRecord(f"no array {name}, only {', '.join(arrays) or 'none at all'}")
     if not np.issubdtype(array.dtype, np.number) or np.issubdtype(array.dtype, np.complexfloating):
         raise InvalidRecord(f"{name} must be numbers, got {array.dtype}")
+    if array.ndim != 2:
+        raise InvalidRecord(f"{name} must be a matrix [videos, captions], got an array of shape {array.shape}")
+    if array.size > MAX_CELLS:
+        raise UnreadableFile(f"{name} has more than {MAX_CELLS:,} cells")
     return array.astype(np.float64)
 
 
-def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
+def arrays_of(data: bytes) -> dict[str, NDArray[Any]]:
     """The arrays of a file by name; the one of a ``.npy`` file has none. Raises UnreadableFile, MalformedFile."""
-    data = read_bytes(path)
-    with at(str(path)):
-        try:
-            if not data.startswith(ZIP_MAGIC):
-                return {"": array_of(data)}
-            with zip_of(data) as archive:
-                if sum(member.file_size for member in archive.infolist()) > MAX_BYTES:
-                    raise UnreadableFile(f"larger than {MAX_BYTES // 1024**2} MiB")
-                names = archive.namelist()
-                return {name.removesuffix(".npy"): array_of(read_whole(archive.open(name))) for name in names}
-        except ScoringError:
-            raise
-        except (*BROKEN_ZIP, MemoryError, TokenError, SyntaxError) as error:  # the last two: of an array's header
-            raise MalformedFile(f"not a file of numpy: {error}") from error
+    try:
+        if not data.startswith(ZIP_MAGIC):
+            return {"": array_of(data)}
+        with zip_of(data) as archive:
+            if sum(member.file_size for member in archive.infolist()) > MAX_BYTES:
+                raise UnreadableFile(f"larger than {MAX_BYTES // 1024**2} MiB")
+            names = archive.namelist()
+            return {name.removesuffix(".npy"): array_of(read_whole(archive.open(name))) for name in names}
+    except ScoringError:
+        raise
+    except (*BROKEN_ZIP, MemoryError, TokenError, SyntaxError) as error:  # the last two: of an array's header
+        raise MalformedFile(f"not a file of numpy: {error}") from error
 
 
 def array_of(data: bytes) -> NDArray[Any]:

@@ -109,11 +109,15 @@ def check_matrices(similarity: Floats, relevance: Floats) -> None:
     """Raise InvalidRecord unless both are finite matrices of one shape."""
     if similarity.ndim != 2 or similarity.shape != relevance.shape:
         raise InvalidRecord(f"expected two matrices of one shape, got {similarity.shape} and {relevance.shape}")
-    for name, matrix in (("similarity", similarity), ("relevance", relevance)):
-        if not np.isfinite(matrix).all():
-            row, column = np.argwhere(~np.isfinite(matrix))[0].tolist()
-            position = f"row {row + 1}, column {column + 1}"
-            raise InvalidRecord(f"{position}: {name} must be finite, got {matrix[row, column]}")
+    check_finite("similarity", similarity)
+    check_finite("relevance", relevance)
+
+
+def check_finite(name: str, matrix: Floats) -> None:
+    """Raise InvalidRecord, with row and column from 1, where a number of the matrix is not finite."""
+    if not np.isfinite(matrix).all():
+        row, column = np.argwhere(~np.isfinite(matrix))[0].tolist()
+        raise InvalidRecord(f"row {row + 1}, column {column + 1}: {name} must be finite, got {matrix[row, column]}")
 
 
 def by_row(similarity: Floats, relevance: Floats, gain: Gain) -> Floats:

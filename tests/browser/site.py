@@ -30,7 +30,7 @@ from judging.releases.services import release_create
 from judging.review.services import batch_review
 from judging.studies.services import pool_plan
 from judging.work.services.pairs import pair_withdraw
-from models_runner.models import Scoring, SettingsSearch, Training
+from models_runner.models import GroundTruth, Scoring, SettingsSearch, Training
 from tests import factories
 from tests.accounts.acts import give_phone
 from tests.accounts.passkey import HOST, Passkey, visitor
@@ -44,6 +44,7 @@ from tests.judging.views.endpoints import ENDPOINTS, HOLDER_ENDPOINTS
 from tests.judging.views.endpoints.owned import BY_ROLE, OWNED, Owned, OwnedSite
 from tests.judging.views.endpoints.routes import MORE_ARGS, SETTINGS
 from tests.judging.views.endpoints.site import FIGURES
+from tests.models_runner.ground_truths.acts import upload_truth
 
 LONG = "A person in a long dark coat hurries down the stairs of an old house while somebody else is calling from above"
 UNBROKEN = "Supercalifragilisticexpialidocious" * 3
@@ -217,6 +218,11 @@ class BusySite(OwnedSite):
         search.state, search.ended_at = "waiting", None
         search.save(force_insert=True)
         yield self.page("models_runner:settings-search", search, who="admin")
+        failed_truth = GroundTruth.objects.create(
+            project=self.project, name=UNBROKEN[:100], split="val", sha256="0" * 64, **about
+        )
+        yield self.page("models_runner:ground-truth", failed_truth)
+        yield self.page("models_runner:truth-run-new", upload_truth(self.project, "matrix", name="matrix"))
         for number in range(2):
             self.score_again(number)
         yield self.page("models_runner:economy", self.project, query="release=1&split=val")

@@ -78,6 +78,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "experiment_start": {"release": 2, "seeds": 3, "top_n": 20, "lr": 0.5, "endpoints": False},
     "features_start": {"model": "a/model", "name": "Some", "path": "/data/features"},
     "flag": {"comment": "It flickers.", "key": UUID},
+    "ground_truth_upload": {"split": "val", "form": "tvr", "is_public": True},
     "invitation_create": {"role": "lead", "qualifies": True, "email": "a@b.example", "name": "Ada", "days": 5},
     "judgment": {"comment": "Hardly.", "active_ms": 800},
     "leaderboard": {
@@ -103,6 +104,15 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "run_upload": {"team": "A team", "release": 2},
     "search": {"training": UUID, "limit": 5, "every": True},
     "settings_search_start": {"release": 2, "method": "grid", "n_runs": 6, "seed": 3, "stops_early": False},
+    "truth_run_upload": {
+        "team": "A team",
+        "measures": "vcmr,vr",
+        "cutoffs": "1,5",
+        "thresholds": "0.5",
+        "nms": "0.5",
+        "gain": "linear",
+        "directions": "v2t",
+    },
     "webhook_change": {"events": ["batch.done"], "is_active": False},
 }
 NAMED_ELSEWHERE = {

@@ -35,6 +35,7 @@ from tests.judging.scenario import HandMade
 from tests.judging.views.acts import hold, key
 from tests.models_runner.acts import GOOD, bring, member_of, participant, ready_release, run_json, uploaded
 from tests.models_runner.benchmarks import features_of, only, order_experiment, order_search
+from tests.models_runner.ground_truths.acts import FILES, upload_run, upload_truth
 
 TRAIN_SET = b'[{"query_id": 40, "query": "somebody sings", "relevant_moment": []}]'
 FOUND = Answered(
@@ -88,6 +89,8 @@ class ReleasedSite:
         waiting_search, ended_search = (order_search(release, folder, name=name) for name in ("waits", "ended"))
         settings_search_cancel(search=ended_search, actor=None)
         train_set, set_at_work = self._train_sets()
+        truth, spare_truth = (upload_truth(self.project, name=name, is_public=True) for name in ("labels", "spare"))
+        truth_run = upload_run(team, truth)
         query_set = NamedQuerySet.objects.create(project=self.project, name="a set")
         described, failed_release = self._described(hand_made.lead), self._failed_release()
         fresh, cancelled = self._features()
@@ -113,7 +116,8 @@ class ReleasedSite:
             "job_uuid": [job],
             "webhook_uuid": [webhook],
             "delivery_uuid": [WebhookDelivery.objects.create(webhook=webhook, **message)],
-            "run_uuid": [own, by_lead],
+            "run_uuid": [own, by_lead, truth_run],
+            "truth_uuid": [truth, spare_truth],
             "experiment_uuid": [waiting, ended, finished, second],
             "search_uuid": [waiting_search, ended_search],
             "training_uuid": [only(waiting), only(ended), only(finished)],
@@ -133,6 +137,11 @@ class ReleasedSite:
             "train_set_parquet": Right(path={"set_uuid": train_set}),
             "run_upload": Right({"file": file, "system": "theirs", "split": "val"}),
             "run_withdraw": Right(query={"reason": "a mistake"}),
+            "ground_truth_upload": Right({"file": FILES["tvr"][0], "name": "more labels"}),
+            "ground_truth_delete": Right(path={"truth_uuid": spare_truth}),
+            "truth_run": Right(path={"run_uuid": truth_run}),
+            "truth_run_upload": Right({"file": FILES["tvr"][1], "system": "theirs"}, path={"truth_uuid": truth}),
+            "truth_run_withdraw": Right(path={"run_uuid": truth_run}, query={"reason": "a mistake"}),
             "leaderboard": Right(query={"sort": "NDCG@20,IoU>=0.5", "split": "val"}),
             "experiment_start": Right({"baseline": "xml", "name": "another"}),
             "experiment_delete": Right(path={"experiment_uuid": ended}),

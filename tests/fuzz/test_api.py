@@ -51,7 +51,7 @@ LOOKS |= {"project", "jobs", "job", "policy", "captions", "queries_draft", "trai
 LOOKS |= {"corpora", "corpus_imports", "video_uploads", "video_upload"}
 BUILDS = {"project_create", "batches_open", "candidates_rank", "captions_rewrite", "queries_draw", "train_set_start"}
 BUILDS |= {"train_set_discard", "pool_plan", "pool_open", "pool_discard", "corpus_import_upload"}
-BUILDS |= {"video_upload_begin", "video_piece", "video_upload_discard"}
+BUILDS |= {"ground_truth_upload", "ground_truth_delete", "video_upload_begin", "video_piece", "video_upload_discard"}
 LEADS = {"batch_review", "pair_withdraw", "pair_restore", "query_set_change", "run_withdraw", "policy_publish"}
 LEADS |= {
     "corpus_import",
@@ -63,18 +63,19 @@ LEADS |= {
 }
 LEADS |= {"invitations", "invitation_create", "invitation_renew", "invitation_revoke"}
 LEADS |= {f"webhook{step}" for step in ("s", "_create", "_change", "_delete", "_ping", "_deliveries")}
-LEADS |= {"webhook_delivery_retry", "rules_change"}
+LEADS |= {"webhook_delivery_retry", "rules_change", "truth_run_withdraw"}
 BENCHMARKS = {"features", "experiment_start", "experiment_delete", "training_cancel", "training_resume"}
 BENCHMARKS |= {"features_start", "feature_set", "features_cancel", "features_resume", "features_delete"}
 BENCHMARKS |= {f"settings_search_{act}" for act in ("start", "cancel", "resume", "delete")}
-RUNS = {"projects", "runs", "run", "run_upload", "leaderboard"}
+TRUTHS = {"ground_truths", "ground_truth", "ground_truth_scores", "truth_runs", "truth_run", "truth_run_upload"}
+RUNS = {"projects", "runs", "run", "run_upload", "leaderboard"} | TRUTHS
 JUDGES = WATCHES | {"assignment", "judgment", "flag", "flag_withdraw", "own_judgments"}
 JUDGES |= {f"assignment_{step}" for step in ("take", "heartbeat", "finish", "return")}
 MAY = {  # which operations do what they are for, asked by whom
     "annotator": JUDGES,
     "lead": LOOKS | BUILDS | RUNS | LEADS,
     "admin": LOOKS | BUILDS | RUNS | BENCHMARKS,
-    "participant": RUNS | {"run_withdraw"},
+    "participant": RUNS | {"run_withdraw", "truth_run_withdraw"},
     "stranger": {"projects"},
     "nobody": set[str](),
 }

@@ -20,7 +20,16 @@ from annotation.previews.cutting import Preview
 from judging.demo import services as demo_services
 from judging.demo.services import YES_OR_NO_NAME, demo_seed
 from judging.models import Assignment, Batch, BatchReview, Flag, Judgment, Pair, Release
-from models_runner.models import EconomyStudy, Experiment, FeatureSet, Run, Training
+from models_runner.models import (
+    EconomyStudy,
+    Experiment,
+    FeatureSet,
+    GroundTruth,
+    Run,
+    Training,
+    TruthRun,
+    TruthScore,
+)
 from tests.conftest import hash_with
 from tests.factories import GIF
 
@@ -57,6 +66,7 @@ def everything() -> list[object]:
     tables = (
         *(Project, Video, Moment, Query, Candidate, Caption, Batch, Pair, Assignment, Judgment, Flag, BatchReview),
         *(Release, Run, FeatureSet, Experiment, Training, EconomyStudy, Pooling, PoolEntry, TrainSet),
+        *(GroundTruth, TruthRun, TruthScore),
     )
     return [list(model.objects.order_by("pk").values_list()) for model in tables]  # type: ignore[attr-defined]
 

@@ -38,6 +38,7 @@ from judging.studies.services import coverage_request, pool_open_request
 from judging.work.services.pairs import recut_request
 from models_runner.experiments.services import training_cancel
 from models_runner.features.services import feature_set_delete, feature_set_start
+from models_runner.ground_truths.services import ground_truth_delete, truth_run_fail
 from models_runner.leaderboard.services.economy import study_create
 from models_runner.leaderboard.services.runs import run_fail, run_withdraw
 from models_runner.leaderboard.services.score_tests import score_tests_schedule
@@ -68,6 +69,7 @@ from tests.judging.play import judge
 from tests.judging.scenario import HandMade
 from tests.models_runner.acts import GOOD, WRONG, bring, participant, ready_release, run_json
 from tests.models_runner.benchmarks import only, order_experiment, order_search
+from tests.models_runner.ground_truths.acts import upload_run, upload_truth
 
 GONE = 2**31 - 1
 CSV = "video,start,end,description,duration\nv,1,2,One sits.,60\nv,3,4,Ross,\n"
@@ -458,6 +460,16 @@ def to_extract(ground: Ground) -> TaskScenario:
     return TaskScenario((row.pk,), over=partial(feature_set_delete, feature_set=row, actor=None))
 
 
+def labels_to_read(ground: Ground) -> TaskScenario:
+    truth = upload_truth(ground.project, work=False)
+    return TaskScenario((truth.pk,), over=partial(ground_truth_delete, truth=truth, actor=ground.lead))
+
+
+def run_on_labels(ground: Ground) -> TaskScenario:
+    run = upload_run(participant(ground.project), upload_truth(ground.project, is_public=True), work=False)
+    return TaskScenario((run.pk,), over=partial(truth_run_fail, run, "It was called off."))
+
+
 def searched(ground: Ground) -> TaskScenario:
     """Of a training that is gone: whoever asked is told so."""
     return TaskScenario((GONE, "somebody sings", 10, False))
@@ -514,6 +526,8 @@ TASK_SCENARIOS: dict[str, Callable[[Ground], TaskScenario]] = {
     "models_runner.tasks.training_work": to_train,
     "models_runner.tasks.settings_search_work": to_tune,
     "models_runner.tasks.search_work": searched,
+    "models_runner.tasks.ground_truth_work": labels_to_read,
+    "models_runner.tasks.truth_run_work": run_on_labels,
     "models_runner.tasks.trainings_sweep": nothing,
     "models_runner.tasks.features_work": to_extract,
 }

@@ -21,6 +21,7 @@ from django.core.files.base import ContentFile
 from django.core.files.uploadedfile import UploadedFile
 from django.db import IntegrityError, transaction
 from django.db.models import Q, QuerySet
+from django.db.models.fields.files import FieldFile
 from django.utils import timezone
 from django.utils.formats import date_format
 
@@ -259,7 +260,7 @@ def run_work(*, run_id: int) -> None:
     UPLOADS_AT_ONCE are worked on, so that the others leave workers and memory free: a message that finds no slot goes,
     and whoever was at work sends for the next."""
     run = None
-    with _upload_slot() as free:
+    with upload_slot() as free:
         if free:
             with UPLOADS.claim(run_id) as run:
                 if run is not None:
@@ -271,7 +272,7 @@ def run_work(*, run_id: int) -> None:
 
 
 @contextmanager
-def _upload_slot() -> Iterator[bool]:
+def upload_slot() -> Iterator[bool]:
     """Whether one of the slots for uploads is free; it is taken for the block."""
     with ExitStack() as locks:
         slots = range(settings.UPLOADS_AT_ONCE)
@@ -306,22 +307,25 @@ def run_parsed(run: Run) -> RunTable:
         ScoringError: it cannot be used; the message has the line.
         ImportFileError: it goes beyond the limits of uploads.
     """
-    with run.file.open("rb") as file:
+    is_upload = run.source == Run.Source.UPLOAD
+    source = upload_source(run.file, corpus=corpus_of(run.project), strict=is_upload, most=MOST_PREDICTIONS)
+    form, table = formats.parse_with_format(source, formats.FileFormat(run.form) if run.form else None)
+    run.form = form.value
+    return table
+
+
+def upload_source(upload: FieldFile, **options: Any) -> formats.SourceFile:
+    """Return the bytes of an upload for a reader, within the limits of uploads; ``options`` are of ``SourceFile``.
+
+    Raises:
+        ImportFileError: it goes beyond them; readers raise it, too.
+    """
+    with upload.open("rb") as file:
         data = file.read(settings.RUN_MAX_MB * 2**20 + 1)
     advice = "give each query fewer predictions"  # the library holds all of them in memory
     budget = Budget(replace(upload_limits(), size=jsonfiles.MAX_BYTES, size_setting="", advice=advice))
     budget.begin(data, packed=jsonfiles.is_packed(data))
-    source = formats.SourceFile(
-        data,
-        corpus_of(run.project),
-        strict=run.source == Run.Source.UPLOAD,
-        most=MOST_PREDICTIONS,
-        watch=budget.check_time,
-        read=budget.read,
-    )
-    form, table = formats.parse_with_format(source, formats.FileFormat(run.form) if run.form else None)
-    run.form = form.value
-    return table
+    return formats.SourceFile(data, watch=budget.check_time, read=budget.read, **options)
 
 
 def check_known(table: RunTable, run: Run, judged: tuple[str, ...]) -> None:

@@ -5,7 +5,19 @@ from functools import partial
 from django.db.models import F
 
 from judging.models import Release
-from models_runner.models import EconomyStudy, FeatureSet, Leaderboard, Run, Score, ScoreTest, Scoring, Truth
+from models_runner.models import (
+    EconomyStudy,
+    FeatureSet,
+    GroundTruth,
+    Leaderboard,
+    Run,
+    Score,
+    ScoreTest,
+    Scoring,
+    Truth,
+    TruthRun,
+    TruthScore,
+)
 from tests.factories import ProjectFactory, UserFactory
 from tests.judging.constraints.writes import More, Prepare, Refused, Write, again, change, maker, twice
 
@@ -63,6 +75,12 @@ study = maker(EconomyStudy, release=release, split="val")
 features = maker(
     FeatureSet, project=ProjectFactory, name="pixels", kind="video", extractor="builtin-pixels", path="/f.h5"
 )
+READY = {"form": "tvr", "state": "ready", "n_queries": 1, "measures": ["vcmr"]}
+ground_truth = maker(GroundTruth, project=ProjectFactory, name="labels", split="test", sha256="0" * 64, **READY)
+truth_run = maker(
+    TruthRun, truth=ground_truth, owner=UserFactory, system="x", sha256="0" * 64, file="f", measures=["vcmr"]
+)
+truth_score = maker(TruthScore, run=truth_run, family="vcmr", metric="R@1", value=0.5)
 board = maker(Leaderboard, project=ProjectFactory)
 REFUSED: Refused = {
     "run_once_per_release_system_and_split": again(run, release=release),
@@ -90,6 +108,23 @@ REFUSED: Refused = {
     "truth_once_per_release_and_split": again(truth, release=release),
     "truth_split_is_judged": change(truth, split="train"),
     "truth_has_a_query": change(truth, n_queries=0),
+    "ground_truth_name_once_per_project": again(ground_truth, project=ProjectFactory),
+    "ground_truth_has_a_name": change(ground_truth, name=""),
+    "ground_truth_form_is_known": change(ground_truth, form="other"),
+    "ground_truth_state_is_known": change(ground_truth, state="other"),
+    "ground_truth_has_a_checksum": change(ground_truth, sha256="none"),
+    "ground_truth_ready_was_read": change(ground_truth, measures=[]),
+    "ground_truth_failed_says_why": change(ground_truth, state="failed"),
+    "truth_run_name_once_per_owner": twice(partial(truth_run, state="scored"), "truth", "owner"),
+    "truth_run_one_waiting_per_owner": twice(truth_run, "truth", "owner", system="y"),
+    "truth_run_state_is_known": change(truth_run, state="other"),
+    "truth_run_has_a_checksum": change(truth_run, sha256="none"),
+    "truth_run_chooses_a_measure": change(truth_run, measures=[]),
+    "truth_run_has_its_file_unless_it_failed": change(truth_run, file=""),
+    "truth_run_failed_says_why": change(truth_run, state="failed"),
+    "truth_run_withdrawn_says_why": change(truth_run, state="withdrawn"),
+    "truth_score_once_per_measure": again(truth_score, run=truth_run),
+    "truth_score_is_a_number_from_0": change(truth_score, value=float("nan")),
     "leaderboard_takes_1_to_1000_uploads_a_day": change(board, uploads_per_day=0),
     "leaderboard_takes_1_to_10000_uploads_in_all": change(board, uploads_in_all=0),
     "leaderboard_least_queries_from_1_to_100000": change(board, least_queries=0),

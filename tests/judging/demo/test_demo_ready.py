@@ -142,6 +142,12 @@ class TestReady:
         scores = {split: re.findall(r"0\.\d{4}", page) for split, page in pages.items()}
         assert scores["val"] and not scores["test"]
 
+    def test_the_matrix_of_its_grades_has_two_runs(self, ready: Project) -> None:
+        truth = ready.ground_truths.get()
+        assert (truth.state, truth.measures, truth.is_public) == ("ready", ["semantic", "instance"], True)
+        values = [run.scores.get(metric="nDCG").value for run in truth.runs.filter(state="scored")]
+        assert len(values) == 2 and all(0 < value <= 1 for value in values)
+
     def test_a_repeat_changes_nothing_even_after_a_crash(self, ready: Project, messages: Messages) -> None:
         before = everything()
         with messages():

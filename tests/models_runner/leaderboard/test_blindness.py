@@ -25,6 +25,13 @@ CLOSED_NAMES = ("run-create", "economy", "economy-study", "economy-csv", "settin
 EXPERIMENTS = ["experiment", "experiment-delete", "experiments", "experiment-new", "experiment-grid"]
 TRAININGS = ["training", "training-cancel", "training-resume", "training-file"]
 SEARCHES = [f"settings-search{step}" for step in ("", "-new", "-csv", "-cancel", "-resume", "-delete")]
+# Their labels are public where a participant gets in: tests/models_runner/ground_truths
+GROUND_TRUTHS = [
+    "ground-truths",
+    "ground-truth-new",
+    *(f"ground-truth{step}" for step in ("", "-csv", "-file", "-delete")),
+]
+GROUND_TRUTHS += [f"truth-run{step}" for step in ("", "-new", "-download", "-withdraw")]
 FOR_STAFF = [*EXPERIMENTS, *TRAININGS, *SEARCHES, "tables", "tables-export", "search", "video"]
 FOR_ADMINS = [f"feature-set-{act}" for act in ("create", "register", "model", "cancel", "resume", "delete")]
 VARYING = re.compile(r'csrfmiddlewaretoken" value="[^"]+"|x-csrftoken": "[^"]+"|request: <code>\w+')
@@ -105,4 +112,4 @@ def test_no_page_shows_a_hidden_relevance(board: Board) -> None:
 
 def test_every_route_is_looked_at() -> None:
     names = {name for name in get_resolver().namespace_dict["models_runner"][1].reverse_dict if isinstance(name, str)}
-    assert names == {*OPEN_NAMES, *CLOSED_NAMES, *FOR_STAFF, "features", "features-hub", *FOR_ADMINS}
+    assert names == {*OPEN_NAMES, *CLOSED_NAMES, *FOR_STAFF, "features", "features-hub", *FOR_ADMINS, *GROUND_TRUTHS}

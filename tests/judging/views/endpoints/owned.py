@@ -80,7 +80,12 @@ OWNED = [
     Owned("get", "models_runner:run-download", "own_run", "participant", STAFF, refusal=403),
     Owned("post", "models_runner:run-withdraw", "own_run", "participant", LEAD, refusal=403),
     Owned("get", "api:run", "own_run", "participant", STAFF, refusal=403),
+    Owned("get", "models_runner:truth-run", "own_truth_run", "participant", STAFF, refusal=403),
+    Owned("get", "models_runner:truth-run-download", "own_truth_run", "participant", STAFF, refusal=403),
+    Owned("post", "models_runner:truth-run-withdraw", "own_truth_run", "participant", LEAD, refusal=403),
+    Owned("get", "api:truth-run", "own_truth_run", "participant", STAFF, refusal=403),
 ]
+TRUTH_READS = ("ground-truth", "ground-truth-scores", "truth-runs")
 BY_ROLE = [
     ByRole("get", "models_runner:training-file", "training", ADMIN),
     *(
@@ -103,6 +108,9 @@ BY_ROLE = [
     ByRole("post", "api:training-resume", "training", ADMIN),
     ByRole("post", "models_runner:run-withdraw", "run", LEAD),
     ByRole("get", "api:runs", "project", RUNNERS),
+    ByRole("get", "api:ground-truths", "project", RUNNERS),
+    *(ByRole("get", f"api:{name}", "public_truth", RUNNERS) for name in TRUTH_READS),
+    ByRole("delete", "api:ground-truth", "truth", STAFF),
     ByRole("get", "api:queries-draw", "project", STAFF),
     ByRole("get", "api:train-set", "train_set", STAFF),
     ByRole("post", "api:train-sets", "project", STAFF),

@@ -36,7 +36,17 @@ from judging.models import (
 )
 from judging.people.services import invitation_create
 from judging.work.rules import RULE_FIELDS, attempt_key, form_key
-from models_runner.models import EconomyStudy, Experiment, FeatureSet, Leaderboard, Run, SettingsSearch, Training
+from models_runner.models import (
+    EconomyStudy,
+    Experiment,
+    FeatureSet,
+    GroundTruth,
+    Leaderboard,
+    Run,
+    SettingsSearch,
+    Training,
+    TruthRun,
+)
 from moment_retrieval.features import FeatureWriter
 from tests.factories import (
     AssignmentFactory,
@@ -236,6 +246,32 @@ class Site:
     def features(self) -> FeatureSet:
         values = {"name": "pixels", "kind": "video", "extractor": "builtin-pixels", "path": "/features.h5"}
         return FeatureSet.objects.create(project=self.project, **values)
+
+    @cached_property
+    def truth(self) -> GroundTruth:
+        """Labels that are for leads and admins; no run stands on them."""
+        return self._truth("private", is_public=False)
+
+    @cached_property
+    def public_truth(self) -> GroundTruth:
+        return self._truth("public", is_public=True)
+
+    def _truth(self, name: str, *, is_public: bool) -> GroundTruth:
+        about = {"form": "tvr", "split": "test", "state": "ready", "n_queries": 1, "measures": ["vcmr"]}
+        truth = GroundTruth(project=self.project, name=name, is_public=is_public, sha256="0" * 64, **about)
+        truth.file_name = "labels.jsonl"
+        truth.file.save("labels.jsonl", ContentFile(b"{}"))
+        return truth
+
+    @cached_property
+    def own_truth_run(self) -> TruthRun:
+        """Of the participant, scored."""
+        about = {"system": "theirs", "measures": ["vcmr"], "state": "scored", "sha256": "0" * 64}
+        run = TruthRun(truth=self.public_truth, owner=self.people["participant"], **about)
+        run.file_name = "theirs.json"
+        run.file.save("theirs.json", ContentFile(b"{}"))
+        run.scores.create(family="vcmr", metric="R@1,IoU>=0.5", value=0.5)
+        return run
 
     @cached_property
     def filmed(self) -> Project:
