@@ -83,9 +83,14 @@ MEASURES = {  # by group, for people
     "highlights": "As QVHighlights scores moments: average precision of the ten predictions of the highest score, and "
     "whether the first reaches the overlap.",
     "estimates": "Where judgments are incomplete: condensed NDCG and bpref leave out predictions that nobody judged; "
-    "infAP and xinfAP take what was pooled and not judged for unknown. Batches are filled by rank, not at random, "
-    "which biases both.",
+    "infAP and xinfAP take what was pooled and not judged for unknown. Where batches are filled by rank, not drawn "
+    "from strata of ranks, both are biased.",
 }
+SAMPLED = (
+    "Pairs of this release were drawn at random from strata of ranks: xinfAP weighs each stratum by the share that was "
+    "judged; infAP takes all for one stratum, and is biased where shares differ."
+)
+BY_RANK = "Batches of this release were filled by rank, not at random: infAP and xinfAP are biased."
 MOST_DRAWN = 30
 MOST_CONCERNS = 100
 TEXTS = {"csv": ("text/csv", leaderboard_files.as_csv), "tex": ("application/x-tex", leaderboard_files.as_latex)}
@@ -120,7 +125,7 @@ def _board(request: MemberRequest, project: Project, filters: LeaderboardFilters
         ],
         "has_kinds": not filters.is_blind and has_kinds(filters),
         "by_kind": kind_table(filters, table) if request.GET.get("by") == "type" else None,
-        "about_measures": MEASURES.get(filters.group, ""),
+        "about_measures": about_measures(filters),
         "releases": releases,
         "is_similarity_run_missing": sees_all(request.membership) and not _has_similarity_run(releases[0]),
         "splits": splits,
@@ -132,6 +137,14 @@ def _board(request: MemberRequest, project: Project, filters: LeaderboardFilters
         "chart": _chart(table, filters),
         "beside": _beside_published(table, filters) if sees_all(request.membership) and table.ranked else None,
     }
+
+
+def about_measures(filters: LeaderboardFilters) -> str:
+    """Explain the measures shown, and what those that estimate are worth on this release."""
+    if filters.group != "estimates":
+        return MEASURES.get(filters.group, "")
+    general, _, _ = MEASURES["estimates"].partition(" Where batches")
+    return f"{general} {SAMPLED if filters.release.manifest.get('strata') else BY_RANK}"
 
 
 def _beside_published(table: Table, filters: LeaderboardFilters) -> dict[str, object]:
