@@ -17,7 +17,7 @@ from models_runner.leaderboard.selectors.shown_scores import ShownScore
 from models_runner.models import Leaderboard, Truth
 
 COLUMNS = ["system", "team", "source", "release", "split", "metric", "convention", "gain"]
-COLUMNS += ["value", "low", "high", "unjudged", "p", "p_holm", "tested_against"]
+COLUMNS += ["value", "low", "high", "unjudged", "p", "p_holm", "tested_against", "empty"]
 LATEX = str.maketrans({c: f"\\{c}" for c in "&%$#_{}"} | {"~": "\\textasciitilde{}", "^": "\\textasciicircum{}"})
 TRAIN = re.compile(r"train_top\d+\.json")
 QUERIES = {f"{split}_queries.json": str(split) for split in JUDGED_SPLITS}  # in place of labels
@@ -49,6 +49,7 @@ def _entry(filters: LeaderboardFilters, table: Table, row: Row, score: ShownScor
         "p": row.p if tested else None,
         "p_holm": row.p_holm if tested else None,
         "tested_against": table.base.run.name if tested and table.base else None,
+        "empty": filters.empty if score.column.convention else "",
     }
 
 
@@ -68,7 +69,8 @@ def as_latex(filters: LeaderboardFilters, table: Table) -> str:
     best = [max((score.value for score in column if score), default=0.0) for column in columns]
     heads = " & ".join(escaped(column.metric) for column in filters.columns)
     lines = [
-        f"% release {filters.release.version}, {filters.split}; convention {filters.convention}, gain {filters.gain}",
+        f"% release {filters.release.version}, {filters.split}; convention {filters.convention}, gain {filters.gain}"
+        + (", an empty answer to a query without a relevant moment counts 1" if filters.counts_empty else ""),
         f"% {_about_intervals(table)}",
         f"\\begin{{tabular}}{{l{'r' * len(filters.columns)}}}",
         "\\toprule",

@@ -1,13 +1,16 @@
 """A project that draws its pairs from strata of ranks: batches, judged, released, scored, and brought back."""
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
+from typing import Any
 from zipfile import ZipFile
 
 import pytest
+from django.urls import reverse
 
-from accounts.models import Project
+from accounts.models import Membership, Project
 from annotation.models import Candidate, Moment, Query
 from annotation.pools.services.poolings import Returned, Scope, pooling_create
 from judging.imports.release import release_import
@@ -19,17 +22,21 @@ from judging.review.services import batch_review
 from judging.studies.selectors import pool_report
 from judging.studies.services import pool_open, pool_open_request, pool_plan
 from judging.work.services.batches import batch_create, batch_extend, batches_extend
-from models_runner.leaderboard.selectors.leaderboard import filters_of_query
-from models_runner.leaderboard.services.scorings import truth_pool
+from models_runner.leaderboard.selectors.leaderboard import filters_for, filters_of_query, leaderboard
+from models_runner.leaderboard.services.participants import leaderboard_change
+from models_runner.leaderboard.services.scorings import truth_pool, truth_table
 from models_runner.leaderboard.views import BY_RANK, SAMPLED, about_measures
 from models_runner.models import Score
 from moment_retrieval.formats.builder import SourceFile
 from moment_retrieval.formats.trec import read_pool
 from moment_retrieval.metrics.estimates import estimates
+from moment_retrieval.metrics.ndcg_iou import Convention, Empty
+from moment_retrieval.metrics.report import evaluate
 from moment_retrieval.records import Span
 from moment_retrieval.tables import RunTable
 from tests.factories import MembershipFactory, MomentFactory, ProjectFactory, QueryFactory, VideoFactory, lead
 from tests.judging.play import judge_round
+from tests.judging.views.acts import logged_in
 from tests.models_runner.acts import bring, ready_release, run_json
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("encoder")]
@@ -37,10 +44,11 @@ STRATA = [[1, 4, 4], [5, 14, 3]]
 LISTED = [{"first": 1, "last": 4, "sample": 4}, {"first": 5, "last": 14, "sample": 3}]
 RANKS = 20  # of which those from 15 on lie behind the strata
 RELEVANT = {1, 2, 4, 6, 9, 10, 13}
+BARREN = 3  # the query to which nothing is relevant
 
 
 class Sampled:
-    """A project with one video and two queries, whose candidates are the same moments in the same order."""
+    """A project with one video and three queries, whose candidates are the same moments in the same order."""
 
     def __init__(self) -> None:
         self.project: Project = ProjectFactory(name="sampled", batch_size=7, strata=STRATA)
@@ -49,7 +57,7 @@ class Sampled:
             MomentFactory(video=video, start_s=10 * rank, end_s=10 * rank + 5) for rank in range(1, RANKS + 5)
         ]
         self.queries: list[Query] = [
-            QueryFactory(project=self.project, number=number, split="val") for number in (1, 2)
+            QueryFactory(project=self.project, number=number, split="val") for number in (1, 2, BARREN)
         ]
         for query in self.queries:
             rows = zip(range(1, RANKS + 1), self.moments, strict=False)
@@ -58,7 +66,8 @@ class Sampled:
     def judge(self, batch: Batch | None) -> Batch:
         """Two people grade each pair by what is relevant."""
         assert batch is not None
-        grades = [3 if rank in RELEVANT else 0 for rank in ranks_of(batch)]
+        is_barren = batch.query.number == BARREN
+        grades = [3 if rank in RELEVANT and not is_barren else 0 for rank in ranks_of(batch)]
         judge_round(batch, grades, grades)
         return batch
 
@@ -145,8 +154,7 @@ def test_a_release_scores_runs_by_the_strata_that_were_drawn_from() -> None:
     run = bring(member, release, run_json({1: spans, 2: spans}))
     assert run.state == "scored", run.error
     judged, pool = read_pool(SourceFile(pool_file))
-    answers = RunTable.from_moments({name: [Span(*row[:3]) for row in spans] for name in ("1", "2")})
-    by_hand = estimates(answers, judged, pool=pool)
+    by_hand = estimates(table_of({1: spans, 2: spans}), judged, pool=pool)
     values = dict(Score.objects.filter(scoring__run=run).values_list("metric", "value"))
     for measure, value in by_hand.mean.items():
         assert values[str(measure)] == pytest.approx(value), measure
@@ -156,6 +164,54 @@ def test_a_release_scores_runs_by_the_strata_that_were_drawn_from() -> None:
     release.manifest.pop("strata")
     filters.release.manifest.pop("strata")
     assert about_measures(filters).endswith(BY_RANK)
+
+
+def table_of(answers: dict[int, list[Any]]) -> RunTable:
+    return RunTable.from_moments({str(number): [Span(*row[:3]) for row in rows] for number, rows in answers.items()})
+
+
+def test_an_empty_answer_where_nothing_is_relevant_counts_one_on_request() -> None:
+    """One run answers the barren query with an empty list, one not at all, one with a moment. By the scorer's own
+    convention the values are those of ``evaluate``, and the order on the leaderboard follows them."""
+    sampled = Sampled()
+    for query in (sampled.queries[0], sampled.queries[-1]):
+        sampled.close(query)
+    release = ready_release(sampled.project)
+    member = MembershipFactory(project=sampled.project, role="participant")
+    good, fair = ([["alpha", 10.0 * rank, 10.0 * rank + 5, 9.0 - rank] for rank in ranks] for ranks in ([1, 2], [3, 2]))
+    answers = {"empty": {1: fair, BARREN: []}, "silent": {1: fair}, "busy": {1: good, BARREN: good}}
+    for name, of_run in answers.items():
+        assert bring(member, release, run_json(of_run), system=name).state == "scored"
+    judged = truth_table(release=release, split="val")
+    client = logged_in(lead(sampled.project))
+    for convention in Convention:
+        query = {"split": "val", "empty": "one", "convention": convention.value}
+        filters = filters_for(member, query)
+        assert filters is not None
+        table = leaderboard(filters, member)
+        for row in table.ranked:
+            if row.run.source == "similarity":
+                continue
+            report = evaluate(table_of(answers[row.run.system]), judged, convention=convention, empty=Empty.ONE)
+            for measure, value in report.mean.items():
+                assert row.scores[str(measure)].value == pytest.approx(value), (row.run.system, convention, measure)
+                assert row.scores[str(measure)].low <= value <= row.scores[str(measure)].high
+        url = reverse("models_runner:runs", args=[sampled.project.uuid])
+        page = client.get(url, query).content.decode()
+        assert "1 judged query has no relevant moment." in page and "test against" not in page
+    zero = client.get(url, {"split": "val"}).content.decode()
+    assert "Whatever a run answers there scores 0." in zero and "test against" in zero
+    systems = [re.findall(r'<th scope="row"><a[^>]*>(\w+)</a>', text) for text in (zero, page)]
+    assert systems[0].index("busy") < systems[0].index("empty") and systems[1].index("empty") < systems[1].index("busy")
+    exported = client.get(reverse("models_runner:export", args=[sampled.project.uuid, "json"]), query).json()["scores"]
+    assert {entry["empty"] for entry in exported} == {"one", ""} and not any(entry["p"] for entry in exported)
+    leaderboard_change(project=sampled.project, actor=None, hides_val=True, hides_test=True, least_queries=1)
+    participant = logged_in(member.user)
+    for parameters in (query, {"split": "val"}):
+        page = participant.get(url, parameters).content.decode()
+        assert "no relevant moment" not in page and 'name="empty"' not in page
+    blind = filters_for(Membership.objects.get(pk=member.pk), query)
+    assert blind is not None and not blind.counts_empty
 
 
 def test_what_a_pool_returned_is_a_stratum_of_its_own() -> None:
@@ -181,7 +237,7 @@ def test_what_a_pool_returned_is_a_stratum_of_its_own() -> None:
 
 def test_a_release_comes_back_with_its_strata(tmp_path: Path) -> None:
     sampled = Sampled()
-    for query in sampled.queries:
+    for query in sampled.queries[:2]:
         sampled.close(query)
     release = Release.objects.create(project=sampled.project, version=1)
     files.write_files(release, scope_of(release), tmp_path / "one")
