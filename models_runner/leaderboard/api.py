@@ -117,7 +117,9 @@ class EntryOutput(serializers.Serializer[Any]):
     p = serializers.FloatField(allow_null=True)
     p_holm = serializers.FloatField(allow_null=True)
     tested_against = serializers.CharField(allow_null=True)
-    empty = serializers.CharField(help_text="Zero or one: an empty answer where nothing is relevant; of NDCG alone.")
+    empty = serializers.CharField(
+        required=False, help_text="Zero or one: an empty answer where nothing is relevant; of NDCG alone."
+    )
 
 
 class LeaderboardOutput(serializers.Serializer[Any]):

@@ -17,7 +17,7 @@ from models_runner.leaderboard.selectors.shown_scores import ShownScore
 from models_runner.models import Leaderboard, Truth
 
 COLUMNS = ["system", "team", "source", "release", "split", "metric", "convention", "gain"]
-COLUMNS += ["value", "low", "high", "unjudged", "p", "p_holm", "tested_against", "empty"]
+COLUMNS += ["value", "low", "high", "unjudged", "p", "p_holm", "tested_against"]
 LATEX = str.maketrans({c: f"\\{c}" for c in "&%$#_{}"} | {"~": "\\textasciitilde{}", "^": "\\textasciicircum{}"})
 TRAIN = re.compile(r"train_top\d+\.json")
 QUERIES = {f"{split}_queries.json": str(split) for split in JUDGED_SPLITS}  # in place of labels
@@ -54,7 +54,8 @@ def _entry(filters: LeaderboardFilters, table: Table, row: Row, score: ShownScor
 
 
 def as_csv(filters: LeaderboardFilters, table: Table) -> str:
-    return csv_text(COLUMNS, ([entry[name] for name in COLUMNS] for entry in entries(filters, table)))
+    names = [*COLUMNS, *(["empty"] if filters.counts_empty else [])]
+    return csv_text(names, ([entry[name] for name in names] for entry in entries(filters, table)))
 
 
 def as_json(filters: LeaderboardFilters, table: Table) -> dict[str, Any]:
