@@ -103,6 +103,13 @@ class Project(JudgingRules):
     registration_is_open = models.BooleanField(default=False, help_text="Anybody may join as an annotator.")
     batch_size = models.PositiveSmallIntegerField(default=20, db_default=20, help_text="Pairs of a batch.")
     has_second_batch = models.BooleanField(default=True, db_default=True, help_text="A lead may open one for a query.")
+    strata = ArrayField(
+        ArrayField(models.PositiveSmallIntegerField(), size=3),
+        default=list,
+        db_default=models.Value([], ArrayField(ArrayField(models.PositiveSmallIntegerField(), size=3))),
+        blank=True,
+        help_text="Ranks of which a batch draws some, as rows [first, last, sample]; empty: the best by rank.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -112,6 +119,17 @@ class Project(JudgingRules):
                 condition=Q(batch_size__range=(5, 50)),
                 name="project_batch_of_5_to_50_pairs",
                 violation_error_message="A batch has 5 to 50 pairs.",
+            ),
+            models.CheckConstraint(
+                condition=models.Func(
+                    "strata",
+                    "batch_size",
+                    function="strata_are_possible",
+                    output_field=models.BooleanField(),
+                ),
+                name="project_strata_follow_each_other_and_fill_a_batch",
+                violation_error_message="Strata begin with rank 1 and follow each other up to rank 1000 at the most; of"
+                " each, 1 rank to all are drawn, and together as many as a batch has pairs.",
             ),
             models.CheckConstraint(
                 condition=models.Q(demo_videos__isnull=True, demo_seed__isnull=True)

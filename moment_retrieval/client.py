@@ -93,8 +93,8 @@ class Client(Requests):
     def project_create(self, name: str, **options: Any) -> Json:
         """Begin a project with a corpus of its own, or over ``corpus``; with ``settings_of``, ``with_queries``.
 
-        Its rules are TVR-Ranking's, but for ``top_grade``, ``judges``, ``max_spread``, ``max_rounds``, ``batch_size``
-        and ``has_second_batch``.
+        Its rules are TVR-Ranking's, but for ``top_grade``, ``judges``, ``max_spread``, ``max_rounds``, ``batch_size``,
+        ``has_second_batch`` and ``strata``.
         """
         return self._row("POST", "projects/", {"name": name, **options}, once=True)
 
@@ -106,7 +106,7 @@ class Client(Requests):
         """Change rules of judging until somebody has begun to judge.
 
         Give what changes: ``top_grade``, ``judges``, ``max_spread``, ``max_rounds``, ``batch_size``,
-        ``has_second_batch``.
+        ``has_second_batch``, ``strata`` (of ranks that batches draw from, each with ``first``, ``last``, ``sample``).
         """
         return self._row("PATCH", f"projects/{project}/rules/", values)
 
@@ -424,7 +424,7 @@ class Client(Requests):
     def leaderboard(self, project: str, **query: Any) -> Json:
         """Return every run of a ``release`` and ``split``, best first by the measure ``sort``.
 
-        ``query``: also ``convention`` and ``gain`` of the measures, and the run to test against, ``base``.
+        ``query``: also ``convention``, ``gain`` and ``empty`` of the measures, and the run to test against, ``base``.
         """
         return self._row("GET", f"projects/{project}/leaderboard/", query=query)
 

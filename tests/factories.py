@@ -28,7 +28,7 @@ from annotation.models import (
     Video,
     VideoUpload,
 )
-from annotation.pools.rules import BATCH_SIZE
+from annotation.pools.rules import BATCH_SIZE, BATCHES
 from judging.guidelines.selectors import levels_of
 from judging.models import (
     Assignment,
@@ -294,6 +294,7 @@ class BatchFactory(Numbered):
     judges = factory.SelfAttribute("project.judges")
     max_spread = factory.SelfAttribute("project.max_spread")
     max_rounds = factory.SelfAttribute("project.max_rounds")
+    strata = factory.LazyAttribute(lambda row: row.project.strata if row.number <= BATCHES else [])
     free_slots = factory.SelfAttribute("judges")
     done_at = factory.Maybe(factory.LazyAttribute(lambda row: row.state == "done"), NOW, None)
     state = Batch.State.OPEN

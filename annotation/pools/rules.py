@@ -12,6 +12,7 @@ Source: TVR-Ranking, appendix B.3 (arXiv:2407.06597): 10 random queries, the 60 
 
 import os
 import random
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -32,11 +33,114 @@ T = TypeVar("T")
 BATCH_SIZE = 20  # of the paper, and of files that are not of a project here
 BATCHES = 2
 DEPTH = BATCH_SIZE * BATCHES  # ranks kept for a query, at the least
+DEPTHS = (1, 1000)  # how deep a pool may be
 
 
-def depth_of(batch_size: int) -> int:
-    """Return how many ranks are kept for a query that is judged in batches of this size."""
-    return max(DEPTH, BATCHES * batch_size)
+class Stratum(NamedTuple):
+    """Ranks by similarity of which each batch of a query draws some at random."""
+
+    first: int  # rank, from 1
+    last: int
+    sample: int  # how many are drawn for a batch, 1 to all
+
+    @property
+    def name(self) -> str:
+        """Its name in a release's pool."""
+        return f"ranks-{self.first}-{self.last}"
+
+    def holds(self, rank: int) -> bool:
+        return self.first <= rank <= self.last
+
+    def __str__(self) -> str:
+        return f"{self.first}-{self.last}: {self.sample}"
+
+
+Rows = list[list[int]]  # of strata, each first, last and sample, as a project and a batch hold them
+
+
+def strata_of(rows: Rows) -> list[Stratum]:
+    return [Stratum(*row) for row in rows]
+
+
+def strata_listed(rows: Rows) -> list[dict[str, int]]:
+    """Return the strata for programs and files, each with its names."""
+    return [stratum._asdict() for stratum in strata_of(rows)]
+
+
+def strata_rows(value: object) -> Rows:
+    """Return strata that a program or a file lists. Raises ValueError where they are not of three whole numbers."""
+    if not isinstance(value, list):
+        raise ValueError("Strata are a list.")
+    for row in value:
+        numbers = list(row.values()) if isinstance(row, dict) and row.keys() == set(Stratum._fields) else [None]
+        if any(type(number) is not int or not 0 <= number <= LARGEST for number in numbers):
+            raise ValueError("A stratum has first, last and sample, which are whole numbers.")
+    return [[row[name] for name in Stratum._fields] for row in value]
+
+
+def strata_words(rows: Rows) -> str:
+    """Describe strata as ``strata_read`` reads them; empty where there are none."""
+    return ", ".join(map(str, strata_of(rows)))
+
+
+STRATUM = re.compile(r"([0-9]{1,4})\s*[-–]\s*([0-9]{1,4})\s*:\s*([0-9]{1,4})")
+LARGEST = 9999  # number that is read
+
+
+def strata_read(text: str) -> Rows:
+    """Read strata as people write them, such as ``1-20: 20, 21-60: 10``. Raises ValueError where that is not it."""
+    rows = []
+    for part in filter(None, map(str.strip, text.split(","))):
+        match = STRATUM.fullmatch(part)
+        if match is None:
+            raise ValueError(f"{part[:60]!r} is no stratum: write ranks and how many are drawn, as in 21-60: 10.")
+        rows.append([int(number) for number in match.groups()])
+    return rows
+
+
+def check_strata(strata: Sequence[Stratum], *, batch_size: int) -> None:
+    """Raise ValueError unless the strata follow each other from rank 1 on and fill a batch; there may be none.
+
+    The database asks the same of a project (``strata_are_possible``); here the message says which stratum is wrong.
+    """
+    before = 0
+    for stratum in strata:
+        width = stratum.last - stratum.first + 1
+        if stratum.first != before + 1:
+            raise ValueError(f"The stratum {stratum} begins with rank {before + 1}, right behind the one before.")
+        if width < 1 or stratum.last > DEPTHS[1]:
+            raise ValueError(f"The stratum {stratum} ends with a rank from {stratum.first} to {DEPTHS[1]}.")
+        if not 1 <= stratum.sample <= width:
+            raise ValueError(f"Of the stratum {stratum}, 1 to {width} ranks can be drawn.")
+        before = stratum.last
+    total = sum(stratum.sample for stratum in strata)
+    if strata and total != batch_size:
+        raise ValueError(f"The strata draw {total} pairs for a batch, which has {batch_size}; make both the same.")
+
+
+def ranks_drawn(ranks: Iterable[int], strata: Sequence[Stratum], *, seed: str) -> list[int]:
+    """Draw the ranks of a batch: of each stratum as many as it says, or all of fewer, ascending.
+
+    Within a stratum each rank is as likely as any other; the same seed draws the same of the same ranks. What a second
+    batch draws of the rest makes the two together a random part of each stratum, too.
+
+    Args:
+        ranks: those that can be judged and that no batch holds.
+
+    Source: stratified sampling without replacement, as xinfAP asks for: Yilmaz, Kanoulas and Aslam, SIGIR 2008.
+    """
+    chance = random.Random(seed)
+    free = sorted(ranks)
+    batch: list[int] = []
+    for stratum in strata:
+        inside = [rank for rank in free if stratum.holds(rank)]
+        batch += chance.sample(inside, min(stratum.sample, len(inside)))
+    return sorted(batch)
+
+
+def depth_of(batch_size: int, strata: Sequence[Stratum] = ()) -> int:
+    """Return how many ranks are kept for a query that is judged in batches of this size, drawn from these strata."""
+    return max(DEPTH, BATCHES * batch_size, *(stratum.last for stratum in strata))
 
 
 SCALE = 10**DECIMALS
@@ -118,7 +222,7 @@ def top_moments(
                 yield from zip(moments, similarities, strict=True)
 
 
-RUN_DEPTH, DEPTHS = 20, (1, 1000)  # ranks of a run that are looked at
+RUN_DEPTH = 20  # ranks of a run that are looked at
 IOU_MIN = 0.7  # the strictest of the measures
 QUERIES, TOP, OTHERS = 10, 60, 60  # the paper's
 

@@ -16,6 +16,7 @@ from accounts.models import Membership, Project, User
 from accounts.services.members import member_add, placeholder_annotators, placeholder_user
 from annotation.corpora.services.corpora import project_over, row_create, rows_create
 from annotation.models import Candidate, Corpus, PoolAnswer, PoolEntry, Query
+from annotation.pools.rules import BATCHES, strata_rows
 from core.audit import audit_record
 from core.exceptions import ImportRefused, NotPossible
 from judging.imports.historic import placeholders_create
@@ -112,6 +113,7 @@ def _rules_in(settings: dict[str, Any]) -> dict[str, Any]:
         "max_rounds": int(consensus["rounds"]),
         "batch_size": int(pooling["batch"]),
         "has_second_batch": int(pooling["batches"]) > 1,
+        "strata": strata_rows(pooling.get("strata", [])),
     }
 
 
@@ -229,6 +231,7 @@ def _batches_store(intake: ReleaseIntake) -> list[tuple[Ranked, dict[str, str]]]
             is_pilot=cells.yes("pilot"),
             begun=True,
             done_at=now,
+            strata=intake.project.strata if number <= BATCHES else [],
             **rules.rules_of(intake.project)._asdict(),
         )
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -14,6 +14,7 @@ from rest_framework.response import Response
 from accounts.access import LEAD, STAFF, grant, grant_by, grant_staff, person_of
 from accounts.models import Membership, Project
 from annotation.corpora.selectors import corpora_within_reach, preview_counts
+from annotation.pools.rules import Rows, strata_listed, strata_rows
 from annotation.queries.selectors import split_counts
 from core.api import (
     ApiView,
@@ -77,8 +78,32 @@ class SplitsOutput(serializers.Serializer[Any]):
     test = serializers.IntegerField()
 
 
+class Stratum(serializers.Serializer[Any]):
+    """Ranks by similarity of which a batch draws some at random."""
+
+    first = serializers.IntegerField(help_text="Rank, 1 in the first stratum, then right behind the one before.")
+    last = serializers.IntegerField(help_text="Rank, 1000 at the most.")
+    sample = serializers.IntegerField(help_text="How many are drawn; in all strata as many as a batch has pairs.")
+
+
+@extend_schema_field(Stratum(many=True))
+class StrataField(serializers.Field[Any, Any, Any, Any]):
+    """Strata, each with its names."""
+
+    def to_internal_value(self, data: object) -> Rows:
+        try:
+            return strata_rows(data)
+        except ValueError as error:
+            raise serializers.ValidationError(str(error)) from error
+
+    def to_representation(self, value: Rows) -> list[dict[str, int]]:
+        return strata_listed(value)
+
+
 class RulesOutput(serializers.ModelSerializer[Project]):
     """The rules of judging; fixed once somebody has begun to judge."""
+
+    strata = StrataField(help_text="Ranks that batches draw from; empty: the best by rank.")
 
     class Meta:
         model = Project
@@ -110,6 +135,7 @@ class RulesInput(serializers.Serializer[Any]):
     max_rounds = CountField(required=False, help_text="1 or 2.")
     batch_size = CountField(required=False, help_text="Pairs of a batch, 5 to 50.")
     has_second_batch = YesNoField(required=False, help_text="Whether a lead may open a second batch.")
+    strata = StrataField(required=False, help_text="Ranks that batches draw from; empty: the best by rank.")
 
 
 class ProjectInput(RulesInput):

@@ -10,6 +10,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from accounts.models import Project, User
 from annotation.corpora.selectors import projects_run_by
 from annotation.models import Corpus, NamedQuerySet
+from annotation.pools.rules import check_strata, strata_of, strata_read, strata_words
 from annotation.similarity.registry import lacking, offered
 from core.forms import SubmitForm
 from core.texts import LONGEST_NAME
@@ -93,8 +94,29 @@ def preset_field(
 RULE_BOUNDS = {"top_grade": (1, 9), "judges": (2, 3), "max_spread": (0, 8), "max_rounds": (1, 2), "batch_size": (5, 50)}
 
 
+class StrataField(forms.CharField):
+    """Strata in one line, such as ``1-20: 20, 21-60: 10``; those of a program are rows already."""
+
+    def prepare_value(self, value: Any) -> Any:
+        return strata_words(value) if isinstance(value, list) else value
+
+    def to_python(self, value: Any) -> Any:
+        try:
+            return value if isinstance(value, list) else strata_read(super().to_python(value) or "")
+        except ValueError as error:
+            raise forms.ValidationError(str(error)) from error
+
+
 class RulesForm(forms.ModelForm):  # type: ignore[type-arg]
     """The rules of a project; ``has_second_batch`` may be left out. Each field carries the value that was seen."""
+
+    strata = StrataField(
+        label="Draw the pairs of a batch from strata of ranks",
+        required=False,
+        max_length=500,
+        help_text="Empty: the best by rank. Else ranks and how many of them a batch draws, together as many as it has "
+        "pairs: 1-20: 20, 21-60: 10, 61-100: 5.",
+    )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -110,6 +132,11 @@ class RulesForm(forms.ModelForm):  # type: ignore[type-arg]
         if "top_grade" in values and values.get("max_spread", 0) >= values["top_grade"]:
             words = f"Less than the highest grade: from 0 to {values['top_grade'] - 1}."
             self.add_error("max_spread", words)
+        if "strata" in values and "batch_size" in values:
+            try:
+                check_strata(strata_of(values["strata"]), batch_size=values["batch_size"])
+            except ValueError as error:
+                self.add_error("strata", str(error))
         return values
 
     @property
@@ -148,7 +175,7 @@ class CollectionForm(forms.Form):
     name = NameField(max_length=LONGEST_NAME, error_messages={"required": "Name the collection."})
     rules = preset_field()
 
-    def clean_rules(self) -> dict[str, int]:
+    def clean_rules(self) -> dict[str, Any]:
         return PRESETS[self.cleaned_data["rules"] or next(iter(PRESETS))][1]
 
 
@@ -176,7 +203,7 @@ class ProjectForm(forms.Form):
         """UUID and name of a project, and whether it is over the same corpus."""
         return [(uuid, row.name, row.dataset.corpus_id == self.corpus.pk) for uuid, row in self.projects.items()]
 
-    def clean_rules(self) -> dict[str, int]:
+    def clean_rules(self) -> dict[str, Any]:
         name = self.cleaned_data["rules"]
         return PRESETS[name][1] if name else {}
 

@@ -13,7 +13,7 @@ from accounts.models import Membership, Project, User
 from accounts.services.members import member_add
 from annotation.corpora.services.corpora import corpus_create, project_over, rows_create, similarity_set
 from annotation.models import Corpus, NamedQuerySet, Pooling, Query
-from annotation.pools.rules import depth_of
+from annotation.pools.rules import check_strata, depth_of, strata_of, strata_words
 from annotation.pools.services.candidates import (
     candidates_clear,
     candidates_delete,
@@ -75,7 +75,7 @@ def project_create(
     actor: User | None = None,
     settings_of: Project | None = None,
     with_queries: bool = False,
-    rules: Mapping[str, int] | None = None,
+    rules: Mapping[str, Any] | None = None,
 ) -> tuple[Project, dict[str, int]]:
     """A project over a corpus; without ``sizes`` its queries are drawn later.
 
@@ -124,7 +124,7 @@ def project_create(
 
 
 @transaction.atomic
-def rules_change(*, project: Project, actor: User, values: Mapping[str, int]) -> int:
+def rules_change(*, project: Project, actor: User, values: Mapping[str, Any]) -> int:
     """Give a project other rules; return how many batches that nobody has begun were taken back for it.
 
     ``values`` are those that change, by the names of RULE_FIELDS. Another scale puts its default guideline in force.
@@ -149,24 +149,37 @@ def rules_change(*, project: Project, actor: User, values: Mapping[str, int]) ->
         setattr(row, name, value)
     rules_possible_or_refused(row)
     row.save(update_fields=RULE_FIELDS)
-    if depth_of(row.batch_size) > depth_of(before["batch_size"]):
+    depth = depth_of(row.batch_size, strata_of(row.strata))
+    if depth > depth_of(before["batch_size"], strata_of(before["strata"])):
         candidates_delete(project_id=row.pk)  # too few for such batches; they are ranked anew
     if row.top_grade != before["top_grade"]:
         GuidelineDraft.objects.filter(project=row).delete()
         guideline_begin(project=row, actor=actor)
         thresholds = scaled_values(policy_in_force(row.pk), from_top=before["top_grade"], to_top=row.top_grade)
         policy_publish(project=row, actor=actor, **thresholds)
-    changes = [f"{name} {before[name]} to {value}" for name, value in values.items() if before[name] != value]
+    changes = [
+        f"{name} {rule_words(name, before[name])} to {rule_words(name, value)}"
+        for name, value in values.items()
+        if before[name] != value
+    ]
     audit_record(project=row, actor=actor, action="project.rules", subject=row.uuid, changes=changes)
     return n_batches
+
+
+def rule_words(name: str, value: Any) -> str:
+    """Write the value of a rule as the audit log shows it."""
+    return strata_words(value) or "none" if name == "strata" else str(value)
 
 
 def rules_possible_or_refused(project: Project) -> None:
     """Raises NotPossible: no project can have these rules."""
     try:
+        check_strata(strata_of(project.strata), batch_size=project.batch_size)
         project.validate_constraints()
     except ValidationError as error:
         raise NotPossible(" ".join(error.messages)) from error
+    except ValueError as error:
+        raise NotPossible(str(error)) from error
 
 
 def rules_fixed_by(project: Project) -> str:
@@ -182,7 +195,7 @@ def rules_fixed_by(project: Project) -> str:
 
 
 @transaction.atomic
-def collection_create(*, name: str, actor: User, rules: Mapping[str, int] | None = None) -> Project:
+def collection_create(*, name: str, actor: User, rules: Mapping[str, Any] | None = None) -> Project:
     """Return a new project over a new corpus, both of this name and without videos; ``actor`` is lead and admin.
 
     Raises:

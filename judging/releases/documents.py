@@ -13,6 +13,7 @@ from django.db.models import Count, Max
 from django.template.loader import render_to_string
 
 from annotation.models import Moment, Video
+from annotation.pools.rules import strata_listed
 from judging.models import BatchReview, Pair, Release
 from judging.projects.selectors import released_edits
 from judging.releases import layout
@@ -61,6 +62,7 @@ def manifest_facts(release: Release, scope: Scope, counts: dict[str, Any]) -> di
         "includes_pilot": release.includes_pilot,
         "anonymised": release.is_anonymised,
         "partial": scope.is_partial,
+        **({"strata": strata_listed(scope.project.strata)} if scope.project.strata else {}),
         "pools": [
             {
                 "opened_at": row.opened_at.isoformat() if row.opened_at else None,
@@ -130,6 +132,7 @@ def datasheet(settings: Facts, counts: Facts) -> str:
         "consensus": settings["consensus"],
         "batch": settings["pooling"]["batch"],
         "has_second_batch": settings["pooling"]["batches"] > 1,
+        "strata": settings["pooling"].get("strata", []),
         "is_imported": settings["corpus"]["placeholder"],  # the pairs came from a file alone, without moments
         "counts_table": _counts_table(settings, counts),
         "relevance_table": _table(("relevance", "settled pairs"), relevance),

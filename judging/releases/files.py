@@ -20,6 +20,7 @@ from django.db.models import Model
 from accounts.models import Project
 from annotation.captions.selectors import captions_serving
 from annotation.models import Candidate, Moment, PoolAnswer, PoolEntry, Query
+from annotation.pools.rules import Stratum, strata_of
 from annotation.pools.services.candidates import measure_of
 from annotation.queries.selectors import queries_to_train_on
 from annotation.similarity import registry
@@ -156,7 +157,7 @@ def write_judged(scope: Scope, folder: Path, on_progress: OnProgress) -> int:
             own = [query for query in chunk if query.judged_as_id is None]
             pairs_csv.writerows(_pair_rows(own, pairs))
             qrels.writelines(_qrels(own, pairs))
-            pool.writelines(_pool(chunk, pairs))
+            pool.writelines(_pool(scope, chunk, pairs))
             candidates_csv.writerows(_candidate_rows(scope, own))
             batches_csv.writerows(_batch_rows(scope, own))
             last = max([last, *(file_number(pair) for query in own for pair in pairs[judged_key(query)])])
@@ -222,10 +223,12 @@ def _qrels(queries: Iterable[Query], pairs: Pairs) -> Iterator[str]:
                 yield f"{query.number} 0 {moment_name(pair.candidate.moment)} {pair.relevance}\n"
 
 
-def _pool(queries: Iterable[Query], pairs: Pairs) -> Iterator[str]:
+def _pool(scope: Scope, queries: Iterable[Query], pairs: Pairs) -> Iterator[str]:
     """Yield a TREC line of every candidate: query, 0, moment, stratum, relevance; -1 where it has none.
 
-    The stratum is the batch, so that a second batch counts for itself. Queries without a settled pair have no line.
+    The stratum is the batch, so that a second batch counts for itself. Where the project samples it is the ranks that
+    batches were drawn from, of which what the same pools returned is a stratum of its own: all of it may be judged.
+    What could not be drawn is not in such a pool. Queries without a settled pair have no line.
     """
     judged = {
         judged_key(query)
@@ -237,12 +240,44 @@ def _pool(queries: Iterable[Query], pairs: Pairs) -> Iterator[str]:
     rows = Candidate.objects.filter(query__in=judged).order_by("query", "rank").defer("wordings")
     for candidate in rows.select_related("moment__video"):
         candidates[candidate.query_id].append(candidate)
+    strata = strata_of(scope.project.strata)
+    pools = _pools_of(scope, judged) if strata else {}
     for query in queries:
         for candidate in candidates[judged_key(query)] if not query.is_placeholder else ():
             pair = pair_of.get(candidate.pk)
-            stratum = layout.NO_BATCH if pair is None else f"batch-{pair.batch.number}"
+            stratum: str | None = layout.NO_BATCH if pair is None else f"batch-{pair.batch.number}"
+            if strata:
+                key = (candidate.query_id, candidate.moment_id)
+                stratum = _stratum(candidate, pair, strata, pools.get(key, ()))
+            if stratum is None:
+                continue
             relevance = pair.relevance if pair is not None and pair.state == Pair.State.SETTLED else NOT_JUDGED
             yield f"{query.number} 0 {moment_name(candidate.moment)} {stratum} {relevance}\n"
+
+
+def _stratum(candidate: Candidate, pair: Pair | None, strata: Sequence[Stratum], pools: Collection[int]) -> str | None:
+    """Name the stratum of a candidate of a project that samples; None where it could not be drawn.
+
+    Args:
+        pools: numbers of the opened pools that returned it, ascending.
+    """
+    if candidate.source == Candidate.Source.SIMILARITY:
+        for stratum in strata:
+            if stratum.holds(candidate.rank):
+                if pair is None and candidate.moment.preview_state == Moment.Preview.FAILED:  # nobody will see it
+                    return None
+                return "-".join([stratum.name, *(["pool", *map(str, pools)] if pools else [])])
+    return layout.POOLED if pair is not None else None
+
+
+def _pools_of(scope: Scope, judged: Collection[int]) -> dict[tuple[int, int], list[int]]:
+    """Numbers of the opened pools that returned each query and moment, ascending."""
+    numbers = numbers_by_key(scope.pools)
+    rows = PoolEntry.objects.filter(answer__source__pooling__in=numbers, answer__query__in=judged)
+    pools: dict[tuple[int, int], set[int]] = defaultdict(set)
+    for query, moment, pooling in rows.values_list("answer__query", "moment", "answer__source__pooling"):
+        pools[query, moment].add(numbers[pooling])
+    return {key: sorted(pool_numbers) for key, pool_numbers in pools.items()}
 
 
 def _candidate_rows(scope: Scope, queries: Sequence[Query]) -> Iterator[Sequence[Any]]:

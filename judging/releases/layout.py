@@ -25,6 +25,7 @@ VIDEO_CORPUS, VIDEOS, MOMENTS = "video_corpus.json", "videos.csv", "moments.json
 RAW, JUDGMENTS, PAIRS, QRELS = "raw_annotation.csv", "judgments.csv", "pairs.csv", "qrels.txt"
 POOL = "pool.txt"
 NO_BATCH = "no-batch"  # stratum in the pool of candidates that no batch has put to annotators
+POOLED = "pooled"  # stratum of moments that only pools and coverage studies have put to annotators
 QUERIES, CANDIDATES, BATCHES, MISSING = "queries.csv", "candidates.csv", "batches.csv", "missing.csv"
 POOL_ANSWERS, POOL_ENTRIES = "pool_answers.csv", "pool_entries.csv"
 

@@ -157,7 +157,8 @@ def settings_of(scope: Scope) -> dict[str, Any]:
         "pooling": {
             "batch": project.batch_size,
             "batches": 1 + project.has_second_batch,
-            "depth": pool_rules.depth_of(project.batch_size),
+            "depth": pool_rules.depth_of(project.batch_size, pool_rules.strata_of(project.strata)),
+            **({"strata": pool_rules.strata_listed(project.strata)} if project.strata else {}),
         },
         "similarities": [
             {"number": number, "name": row.name, "model": row.model, "version": row.version}

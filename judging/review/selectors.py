@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, F, Func, IntegerField, OuterRef, Q, QuerySet
 from django.utils import timezone
 from django.utils.timesince import timesince
 
@@ -144,11 +144,32 @@ def outlooks(batches: Sequence[Batch], *, from_mean: float) -> dict[int, Outlook
     return {batch_id: Outlook(suggestion, beyond[batch_id]) for batch_id, suggestion in suggestions.items()}
 
 
+LAST_RANK = "(%(expressions)s)[array_upper(%(expressions)s, 1)][2]"  # of the last stratum
+
+
 def candidates_beyond() -> QuerySet[Candidate]:
-    """Candidates for the second batches of queries, where the rules of their project have such."""
+    """Candidates for the second batches of queries, where the rules of their project have such: those behind the first
+    batch, or of a project that samples, those of its strata that no batch holds."""
     size = F("query__project__batch_size")
-    ranks = Q(rank__gt=size, rank__lte=2 * size, query__project__has_second_batch=True)
-    return Candidate.objects.filter(ranks, source=Candidate.Source.SIMILARITY)
+    behind = Q(rank__gt=size, rank__lte=2 * size, query__project__strata=[])
+    last = Func(F("query__project__strata"), template=LAST_RANK, output_field=IntegerField())
+    rest = Q(~Exists(Pair.objects.filter(candidate=OuterRef("pk"))), ~Q(query__project__strata=[]), rank__lte=last)
+    candidates = Candidate.objects.filter(behind | rest, query__project__has_second_batch=True)
+    return candidates.filter(source=Candidate.Source.SIMILARITY)
+
+
+SECOND_BATCHES = """
+SELECT batch_id, sum(least(n, sample)) FROM (
+    SELECT batch.id AS batch_id, project.strata[stratum][3] AS sample, count(*) AS n
+    FROM judging_batch batch JOIN accounts_project project ON project.id = batch.project_id
+    CROSS JOIN generate_subscripts(project.strata, 1) AS stratum
+    JOIN annotation_candidate candidate ON candidate.query_id = batch.query_id AND candidate.source = 'similarity'
+        AND candidate.rank BETWEEN project.strata[stratum][1] AND project.strata[stratum][2]
+    JOIN annotation_moment moment ON moment.id = candidate.moment_id AND moment.preview_state = 'ready'
+    LEFT JOIN judging_pair pair ON pair.candidate_id = candidate.id
+    WHERE batch.id = ANY(%(batches)s) AND project.has_second_batch AND pair.id IS NULL
+    GROUP BY batch.id, stratum, project.strata) part
+GROUP BY batch_id"""
 
 
 def second_batch_sizes(batch_ids: Iterable[int]) -> dict[int, int]:
@@ -156,7 +177,10 @@ def second_batch_sizes(batch_ids: Iterable[int]) -> dict[int, int]:
     sizes = dict.fromkeys(batch_ids, 0)
     beyond = candidates_beyond().filter(query__batches__in=sizes, moment__preview_state=Moment.Preview.READY)
     rows = beyond.order_by().values_list("query__batches").annotate(n=Count("pk"))
-    return {**sizes, **{batch_id: n for batch_id, n in rows if batch_id in sizes}}
+    sizes |= {batch_id: n for batch_id, n in rows if batch_id in sizes}
+    if Batch.objects.filter(pk__in=sizes).exclude(strata=[]).exists():
+        sizes |= {batch_id: int(n) for batch_id, n in sql_rows(SECOND_BATCHES, {"batches": list(sizes)})}
+    return sizes
 
 
 def accept_preview(project: Project, policy: Policy, *, which: str, distance: float, most: int) -> dict[str, Any]:

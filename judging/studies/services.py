@@ -24,7 +24,7 @@ from annotation.pools.services.poolings import (
 from core.exceptions import MomentJudgeError, NotPossible
 from core.jobs import JobKind, durable, job_fail, job_finish, job_set, job_start
 from core.models import Job
-from judging.models import BatchReview
+from judging.models import Batch, BatchReview
 from judging.releases.selectors import finished_queries
 from judging.studies.selectors import queries_planned, queries_to_pool
 from judging.work.services.batches import batches_pool
@@ -160,9 +160,11 @@ def _query_open(pooling: Pooling, query_id: int) -> int:
 
 
 def _waiting(pooling: Pooling, query: Query) -> list[Candidate]:
-    """Pooled candidates in no batch; and those by similarity that closing the query left out and a run returned."""
+    """Pooled candidates in no batch; and those by similarity that closing the query left out and a run returned. Where
+    the project samples, also those that the query's two batches left out."""
     condition = Q(source=Candidate.Source.POOLED)
-    if BatchReview.objects.filter(batch__query=query, decision=BatchReview.Decision.CLOSE).exists():
+    is_passed_over = BatchReview.objects.filter(batch__query=query, decision=BatchReview.Decision.CLOSE).exists()
+    if is_passed_over or Batch.objects.filter(query=query, number=2).exclude(strata=[]).exists():
         condition |= Q(moment__pool_entries__answer__source__pooling=pooling, moment__pool_entries__answer__query=query)
     free = query.candidates.filter(condition, pair=None, moment__preview_state=Moment.Preview.READY)
     return list(free.distinct().order_by("rank"))

@@ -70,6 +70,7 @@ class CoverageForm(forms.Form):
         self.project = project
         self.sets: dict[str, NamedQuerySet] = {str(row.uuid): row for row in project.query_sets.order_by("name")}
         n_ranks = project.batch_size * (1 + project.has_second_batch)
+        n_ranks = project.strata[-1][1] if project.strata else n_ranks
         self.fields["top"].help_text = f"Ranks 1 to {n_ranks} are judged already, or in part."
         which = self.fields["which"]
         assert isinstance(which, forms.ChoiceField)

@@ -34,6 +34,13 @@ class Batch(JudgingRules):
     is_pilot = models.BooleanField(
         default=False, help_text="As the query's set: neither released nor paid unless chosen."
     )
+    strata = ArrayField(
+        ArrayField(models.PositiveSmallIntegerField(), size=3),
+        default=list,
+        db_default=models.Value([], ArrayField(ArrayField(models.PositiveSmallIntegerField(), size=3))),
+        blank=True,
+        help_text="Of which ranks its pairs were drawn, as the project's when it was opened; empty: not drawn.",
+    )
     free_slots = models.PositiveSmallIntegerField(help_text="Free slots of the round.")
     begun = models.BooleanField(default=False, help_text="Somebody was assigned to the round.")
     awaits_review = models.BooleanField(

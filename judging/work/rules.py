@@ -5,7 +5,7 @@ import random
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 from uuid import UUID, uuid5
 
 SHADES = range(10)
@@ -52,9 +52,9 @@ class Rules(NamedTuple):
 TVR_RANKING = Rules(top_grade=4, judges=2, max_spread=1, max_rounds=2)
 
 
-RULE_FIELDS = (*Rules._fields, "batch_size", "has_second_batch")  # of a project, fixed by its first judgment
-TWENTY_AND_TWENTY = {"batch_size": 20, "has_second_batch": True}
-PRESETS: dict[str, tuple[str, dict[str, int]]] = {  # what a new project can begin with: words, values of RULE_FIELDS
+RULE_FIELDS = (*Rules._fields, "batch_size", "has_second_batch", "strata")  # of a project, fixed by its first judgment
+TWENTY_AND_TWENTY: dict[str, Any] = {"batch_size": 20, "has_second_batch": True, "strata": []}
+PRESETS: dict[str, tuple[str, dict[str, Any]]] = {  # what a new project can begin with: words, values of RULE_FIELDS
     "tvr-ranking": ("TVR-Ranking: grades 0 to 4, two judges a round", TVR_RANKING._asdict() | TWENTY_AND_TWENTY),
     "three-grades": ("Grades 0 to 2, two judges a round", Rules(2, 2, 0, 2)._asdict() | TWENTY_AND_TWENTY),
     "yes-or-no": ("Yes or no, three judges a round", Rules(1, 3, 0, 2)._asdict() | TWENTY_AND_TWENTY),

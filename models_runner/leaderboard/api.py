@@ -20,7 +20,7 @@ from models_runner.leaderboard.selectors.leaderboard import filters_for, group_o
 from models_runner.leaderboard.selectors.shown_scores import ScoreView, run_granted, run_withdrawable, runs_visible_to
 from models_runner.leaderboard.services.runs import run_upload, run_withdraw, upload_check
 from models_runner.models import Run, Scoring
-from moment_retrieval.metrics.ndcg_iou import Convention, Gain
+from moment_retrieval.metrics.ndcg_iou import Convention, Empty, Gain
 
 
 class RunOutput(serializers.ModelSerializer[Run]):
@@ -117,6 +117,9 @@ class EntryOutput(serializers.Serializer[Any]):
     p = serializers.FloatField(allow_null=True)
     p_holm = serializers.FloatField(allow_null=True)
     tested_against = serializers.CharField(allow_null=True)
+    empty = serializers.CharField(
+        required=False, help_text="Zero or one: an empty answer where nothing is relevant; of NDCG alone."
+    )
 
 
 class LeaderboardOutput(serializers.Serializer[Any]):
@@ -193,6 +196,12 @@ class Leaderboard(ApiView):
             OpenApiParameter("split", str, enum=[split for split, _ in SPLITS]),
             OpenApiParameter("convention", str, enum=[each.value for each in Convention]),
             OpenApiParameter("gain", str, enum=[each.value for each in Gain]),
+            OpenApiParameter(
+                "empty",
+                str,
+                enum=[each.value for each in Empty],
+                description="What NDCG counts an empty answer to a query without a relevant moment; one is not tested.",
+            ),
             OpenApiParameter("sort", str, description="The measure to rank and to test by: ``NDCG@10,IoU>=0.3``."),
             OpenApiParameter("base", UUID, description="The run to test against; the best if it is left out."),
         ],

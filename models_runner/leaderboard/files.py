@@ -49,11 +49,13 @@ def _entry(filters: LeaderboardFilters, table: Table, row: Row, score: ShownScor
         "p": row.p if tested else None,
         "p_holm": row.p_holm if tested else None,
         "tested_against": table.base.run.name if tested and table.base else None,
+        "empty": filters.empty if score.column.convention else "",
     }
 
 
 def as_csv(filters: LeaderboardFilters, table: Table) -> str:
-    return csv_text(COLUMNS, ([entry[name] for name in COLUMNS] for entry in entries(filters, table)))
+    names = [*COLUMNS, *(["empty"] if filters.counts_empty else [])]
+    return csv_text(names, ([entry[name] for name in names] for entry in entries(filters, table)))
 
 
 def as_json(filters: LeaderboardFilters, table: Table) -> dict[str, Any]:
@@ -68,7 +70,8 @@ def as_latex(filters: LeaderboardFilters, table: Table) -> str:
     best = [max((score.value for score in column if score), default=0.0) for column in columns]
     heads = " & ".join(escaped(column.metric) for column in filters.columns)
     lines = [
-        f"% release {filters.release.version}, {filters.split}; convention {filters.convention}, gain {filters.gain}",
+        f"% release {filters.release.version}, {filters.split}; convention {filters.convention}, gain {filters.gain}"
+        + (", an empty answer to a query without a relevant moment counts 1" if filters.counts_empty else ""),
         f"% {_about_intervals(table)}",
         f"\\begin{{tabular}}{{l{'r' * len(filters.columns)}}}",
         "\\toprule",

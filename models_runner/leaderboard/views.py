@@ -2,6 +2,7 @@
 
 import mimetypes
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import IO, cast
 from uuid import UUID
@@ -69,11 +70,12 @@ from models_runner.leaderboard.services.participants import leaderboard_change, 
 from models_runner.leaderboard.services.releases import similarity_runs_request
 from models_runner.leaderboard.services.runs import run_upload, upload_check, upload_possible_at, uploads_in_all
 from models_runner.leaderboard.services.score_tests import score_tests_schedule
+from models_runner.leaderboard.services.scorings import n_without_relevant
 from models_runner.models import EconomyStudy, Run, Scoring
 from models_runner.tables.published_values import systems_at
 from models_runner.tables.selectors import status_of
 from moment_retrieval.formats import FileFormat
-from moment_retrieval.metrics.ndcg_iou import Convention, Gain
+from moment_retrieval.metrics.ndcg_iou import Convention, Empty, Gain
 from moment_retrieval.statistics.economy import LEAST_RUNS
 
 ABOUT_NDCG = "NDCG@K,IoU≥μ: K of 10, 20 and 40, μ of 0.3, 0.5 and 0.7, both conventions and gains."
@@ -84,9 +86,14 @@ MEASURES = {  # by group, for people
     "highlights": "As QVHighlights scores moments: average precision of the ten predictions of the highest score, and "
     "whether the first reaches the overlap.",
     "estimates": "Where judgments are incomplete: condensed NDCG and bpref leave out predictions that nobody judged; "
-    "infAP and xinfAP take what was pooled and not judged for unknown. Batches are filled by rank, not at random, "
-    "which biases both.",
+    "infAP and xinfAP take what was pooled and not judged for unknown. Where batches are filled by rank, not drawn "
+    "from strata of ranks, both are biased.",
 }
+SAMPLED = (
+    "Pairs of this release were drawn at random from strata of ranks: xinfAP weighs each stratum by the share that was "
+    "judged; infAP takes all for one stratum, and is biased where shares differ."
+)
+BY_RANK = "Batches of this release were filled by rank, not at random: infAP and xinfAP are biased."
 MOST_DRAWN = 30
 MOST_CONCERNS = 100
 TEXTS = {"csv": ("text/csv", leaderboard_files.as_csv), "tex": ("application/x-tex", leaderboard_files.as_latex)}
@@ -121,18 +128,39 @@ def _board(request: MemberRequest, project: Project, filters: LeaderboardFilters
         ],
         "has_kinds": not filters.is_blind and has_kinds(filters),
         "by_kind": kind_table(filters, table) if request.GET.get("by") == "type" else None,
-        "about_measures": MEASURES.get(filters.group, ""),
+        "about_measures": about_measures(filters),
         "releases": releases,
         "is_similarity_run_missing": sees_all(request.membership) and not _has_similarity_run(releases[0]),
         "splits": splits,
         "open_splits": [split for split in splits if not settings.hides(split)],
+        "n_without_relevant": _n_without_relevant(filters),
+        "count_zero": f"?{replace(filters, empty=Empty.ZERO.value).query()}",
         "conventions": [each.value for each in Convention],
         "gains": [each.value for each in Gain],
         "participants_see": participants_see(settings, filters.split, *truth_sizes(filters)),
         "concerns": concerns.order_by("-pk")[:MOST_CONCERNS] if sees_all(request.membership) else [],
         "chart": _chart(table, filters),
-        "beside": _beside_published(table, filters) if sees_all(request.membership) and table.ranked else None,
+        "beside": _beside_published(table, filters) if _has_published(request, table, filters) else None,
     }
+
+
+def _n_without_relevant(filters: LeaderboardFilters) -> int:
+    """Return how many judged queries have no relevant moment, where NDCG is shown to those who may know."""
+    if filters.is_blind or not filters.is_ndcg:
+        return 0
+    return n_without_relevant(release=filters.release, split=filters.split)
+
+
+def _has_published(request: MemberRequest, table: Table, filters: LeaderboardFilters) -> bool:
+    return sees_all(request.membership) and bool(table.ranked) and not filters.counts_empty
+
+
+def about_measures(filters: LeaderboardFilters) -> str:
+    """Explain the measures shown, and what those that estimate are worth on this release."""
+    if filters.group != "estimates":
+        return MEASURES.get(filters.group, "")
+    general, _, _ = MEASURES["estimates"].partition(" Where batches")
+    return f"{general} {SAMPLED if filters.release.manifest.get('strata') else BY_RANK}"
 
 
 def _beside_published(table: Table, filters: LeaderboardFilters) -> dict[str, object]:
@@ -245,6 +273,12 @@ def run_page(request: HttpRequest, run_uuid: UUID) -> HttpResponse:
     scorings = run.scorings.select_related("release", "run").prefetch_related("scores").order_by("-release__version")
     score_rows = [(scoring, view.shown(scoring, scoring.scores.all()), view.refusal(scoring)) for scoring in scorings]
     context = {"run": run, "scorings": score_rows, "is_blind": view.is_blind, "staff": sees_all(membership)}
+    if not view.is_blind and run.labels == Run.Labels.JUDGED:
+        context["without_relevant"] = [
+            (scoring.release.version, n)
+            for scoring, scores, _ in score_rows
+            if scores and (n := n_without_relevant(release=scoring.release, split=run.split))
+        ]
     context["may_withdraw"] = run.owner_id and (membership.is_lead or run.owner_id == membership.user_id)
     return render(request, "models_runner/leaderboard/run.html", context)
 

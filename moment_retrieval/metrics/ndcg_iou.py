@@ -15,7 +15,7 @@ import numpy as np
 from moment_retrieval.errors import InvalidCutoff
 from moment_retrieval.metrics.matching import lengths, matches, relevance_levels
 from moment_retrieval.records import JudgedMoment, Span
-from moment_retrieval.tables import Floats, Ints, JudgedTable, RunTable
+from moment_retrieval.tables import Flags, Floats, Ints, JudgedTable, RunTable
 
 IOU_TOLERANCE = 1e-9
 """PAPER: how far below ``mu`` an IoU may lie and still reach it, and how far apart two IoUs may lie and still be equal.
@@ -151,9 +151,14 @@ def query_scores(
             best = at_cutoff(ideal, measure.k)
             scores[match.queries, number] = ratio(at_cutoff(earned[mus[measure.mu]], measure.k), best)
     if empty is Empty.ONE:
-        relevant = np.bincount(judged.query, weights=judged.weights > 0, minlength=len(judged))
-        scores[(lengths(run, queries[:, 0]) == 0) & (relevant[queries[:, 1]] == 0)] = 1.0
+        scores[(lengths(run, queries[:, 0]) == 0) & without_relevant(judged)[queries[:, 1]]] = 1.0
     return scores
+
+
+def without_relevant(judged: JudgedTable) -> Flags:
+    """[queries] whether a query has no relevant moment."""
+    is_without: Flags = np.bincount(judged.query, weights=judged.weights > 0, minlength=len(judged)) == 0
+    return is_without
 
 
 def check_measures(measures: Iterable[Measure]) -> None:

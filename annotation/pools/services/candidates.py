@@ -16,7 +16,7 @@ from accounts.models import Project, User
 from annotation.captions.selectors import captions_serving
 from annotation.corpora.selectors import corpus_is_seen
 from annotation.models import Candidate, Measure, Moment, ProjectCorpus, Query, TextVector
-from annotation.pools.rules import Indexes, Numbers, Vectors, depth_of
+from annotation.pools.rules import Indexes, Numbers, Vectors, depth_of, strata_of
 from annotation.queries.selectors import queries_to_judge
 from annotation.similarity import registry, sentences
 from annotation.similarity.base import Similarity, SimilarityMissing, named_errors
@@ -142,7 +142,7 @@ def candidates_rank(
         return 0
     similarity = registry.similarity(similarity_of(project), embed=partial(vectors_of, on_progress=on_progress))
     measure = measure_of(similarity)
-    ranked, depth = [], depth_of(project.batch_size)
+    ranked, depth = [], depth_of(project.batch_size, strata_of(project.strata))
     with named_errors():
         for result in similarity.top([query.text for query in queries], pool.captions, pool.first_caption, depth=depth):
             ranked.append(result)

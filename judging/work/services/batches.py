@@ -9,7 +9,7 @@ from django.db.models import Count, Exists, F, Max, OuterRef, Q, QuerySet, Subqu
 
 from accounts.models import Project
 from annotation.models import Candidate, Moment, NamedQuerySet, Pooling, Query
-from annotation.pools.rules import BATCHES, in_batches
+from annotation.pools.rules import BATCHES, in_batches, ranks_drawn, strata_of
 from core import clock
 from core.jobs import durable, swept
 from core.messages import send_on_commit
@@ -31,19 +31,32 @@ EXTENDED_AT_ONCE = 25  # second batches by one message: half a second
 
 @transaction.atomic
 def batch_create(*, query: Query, number: int) -> Batch | None:
-    """Open the best candidates by similarity (number 1), or as many behind them (number 2), for judging. Repeating it
-    returns the batch that is there; None when no candidate has such a rank."""
+    """Open the best candidates by similarity (number 1), or as many behind them (number 2), for judging; where the
+    project samples, those that are drawn from its strata. Repeating it returns the batch that is there; None when no
+    candidate has such a rank."""
     query = Query.objects.select_for_update(of=("self",)).select_related("project").get(pk=query.pk)
     # locked and read again: its rules may be changing
     [query.project] = Project.objects.raw("SELECT * FROM accounts_project WHERE id = %s FOR SHARE", [query.project_id])
     batch = Batch.objects.filter(query=query, number=number).first()
     if batch:
         return batch
-    size = query.project.batch_size
-    ranks = ((number - 1) * size + 1, number * size)
-    ranked = query.candidates.filter(source=Candidate.Source.SIMILARITY, rank__range=ranks)
-    candidates = list(ranked.filter(moment__preview_state=Moment.Preview.READY).order_by("rank"))
+    if query.project.strata:
+        candidates = _candidates_drawn(query, number)
+    else:
+        size = query.project.batch_size
+        ranks = ((number - 1) * size + 1, number * size)
+        ranked = query.candidates.filter(source=Candidate.Source.SIMILARITY, rank__range=ranks)
+        candidates = list(ranked.filter(moment__preview_state=Moment.Preview.READY).order_by("rank"))
     return _batch_open(query, number, candidates) if candidates else None
+
+
+def _candidates_drawn(query: Query, number: int) -> list[Candidate]:
+    """Draw the candidates of a batch from what is left of each stratum; project, query and number are the seed."""
+    strata = strata_of(query.project.strata)
+    free = query.candidates.filter(source=Candidate.Source.SIMILARITY, rank__lte=strata[-1].last, pair=None)
+    by_rank = {row.rank: row for row in free.filter(moment__preview_state=Moment.Preview.READY)}
+    seed = f"batch {query.project.uuid} {query.number} {number}"
+    return [by_rank[rank] for rank in ranks_drawn(by_rank, strata, seed=seed)]
 
 
 def batches_pool(*, query: Query, pooling: Pooling, candidates: Sequence[Candidate]) -> list[Batch]:
@@ -65,6 +78,7 @@ def _batch_open(query: Query, number: int, candidates: Sequence[Candidate], pool
         number=number,
         pooling=pooling,
         **rules_of(query.project)._asdict(),
+        strata=[] if pooling else query.project.strata,
         free_slots=query.project.judges,
         priority=query_set.priority if query_set else 0,
         is_paused=query_set.is_paused if query_set else False,

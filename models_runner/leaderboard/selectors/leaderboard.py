@@ -23,13 +23,18 @@ from models_runner.leaderboard.selectors.shown_scores import (
     sees_all,
 )
 from models_runner.leaderboard.services.score_tests import score_tests_of, score_tests_schedule
-from models_runner.leaderboard.services.scorings import columns_of, truth_table
+from models_runner.leaderboard.services.scorings import (
+    answers_nothing,
+    columns_of,
+    truth_table,
+    values_of,
+)
 from models_runner.models import Run, Score, Scoring, Truth
 from moment_retrieval.metrics.leaderboard import COLUMNS, COLUMNS_BY_FAMILY, FAMILIES, Column, Family
-from moment_retrieval.metrics.ndcg_iou import Convention, Gain
+from moment_retrieval.metrics.ndcg_iou import Convention, Empty, Gain, without_relevant
 from moment_retrieval.metrics.report import KS
 from moment_retrieval.metrics.scores import means
-from moment_retrieval.statistics.significance import holm
+from moment_retrieval.statistics.significance import holm, intervals
 
 EQUAL = Decimal("1e-12")  # means that differ by less are equal but for the order of adding
 State = Scoring.State
@@ -71,6 +76,7 @@ class LeaderboardFilters:
     gain: str
     sort: str
     base: str
+    empty: str = Empty.ZERO.value  # what an empty answer scores to a query without a relevant moment, by NDCG
     is_blind: bool = False  # the viewer must not learn the labels, and sees the measures of ``BLIND_COLUMNS`` alone
 
     @property
@@ -112,7 +118,16 @@ class LeaderboardFilters:
             "gain": self.gain,
             "sort": self.sorted_by.metric,
         }
-        return urlencode({**parameters, **({"base": self.base} if self.base else {}), **changes})
+        if self.base:
+            parameters["base"] = self.base
+        if self.counts_empty:
+            parameters["empty"] = self.empty
+        return urlencode({**parameters, **changes})
+
+    @property
+    def counts_empty(self) -> bool:
+        """Whether an empty answer to a query without a relevant moment counts 1."""
+        return self.empty == Empty.ONE.value
 
 
 def filters_of_query(project: Project, query: Mapping[str, str]) -> LeaderboardFilters | None:
@@ -129,6 +144,7 @@ def filters_of_query(project: Project, query: Mapping[str, str]) -> LeaderboardF
         gain=known_or_first(query.get("gain"), tuple(each.value for each in Gain)),
         sort=query.get("sort", ""),
         base=query.get("base", ""),
+        empty=known_or_first(query.get("empty"), tuple(each.value for each in Empty)),
     )
 
 
@@ -141,7 +157,15 @@ def filters_for(membership: Membership, query: Mapping[str, str]) -> Leaderboard
     if filters is None or not ScoreView(membership, filters.split).is_blind:
         return filters
     group = filters.group if filters.is_ndcg else FIRST
-    return replace(filters, group=group, convention=BLIND_CONVENTION, gain=BLIND_GAIN, base="", is_blind=True)
+    return replace(
+        filters,
+        group=group,
+        convention=BLIND_CONVENTION,
+        gain=BLIND_GAIN,
+        base="",
+        empty=Empty.ZERO.value,
+        is_blind=True,
+    )
 
 
 def _split_with_scores(membership: Membership, release: Release) -> str | None:
@@ -228,12 +252,14 @@ def leaderboard(filters: LeaderboardFilters, membership: Membership, *, tested: 
     every = [*by_state[State.SCORED], *stale]
     visible = [scoring for scoring in every if not view.refusal(scoring)]
     rows = _rows(visible, filters, view)
+    if filters.counts_empty:
+        _count_empty(rows, filters)
     rows.sort(key=lambda row: (-_value(row, filters), row.run.name if view.is_blind else ""))
     table = Table(rows, waiting=len(waiting), hidden={one.run_id for one in every} - {one.run_id for one in visible})
     _rank(table, filters, view)
     everyone, viewer = sees_all(membership), membership.user_id
     table.failed = [one for one in by_state[State.FAILED] if everyone or one.run.owner_id == viewer]
-    if table.ranked and not view.is_blind:
+    if table.ranked and not view.is_blind and not filters.counts_empty:  # tests are of what is stored
         table.base = next((row for row in table.ranked if str(row.run.uuid) == filters.base), table.ranked[0])
         table.base.is_base = True
         if tested:
@@ -305,6 +331,33 @@ def _rows(scorings: Sequence[Scoring], filters: LeaderboardFilters, view: ScoreV
         is_own = scoring.run.owner_id == view.membership.user_id
         rows.append(Row(scoring, cells, scores, is_own=is_own, stale=stale))
     return rows
+
+
+def _count_empty(rows: Sequence[Row], filters: LeaderboardFilters) -> None:
+    """Let each empty answer to a query without a relevant moment count 1 in NDCG, as ``score --empty one`` does; a run
+    that is scored on another release is left as it is. Released means are over the queries that a run answers, so
+    there a query that it leaves out has no part."""
+    here = [row for row in rows if row.stale is None]
+    columns = [column for column in filters.all_columns if column.convention]
+    if not here or not columns:
+        return
+    judged = truth_table(release=filters.release, split=filters.split)
+    is_without, indexes = without_relevant(judged), [COLUMNS.index(column) for column in columns]
+    every = []
+    for row in here:
+        values = values_of(row.scoring)[:, indexes]
+        is_empty = is_without & answers_nothing(row.scoring, judged)
+        values[is_empty] = np.where(np.isnan(values[is_empty]), np.nan, 1.0)
+        every.append(values)
+    bounds = intervals(np.concatenate(every, axis=1)).reshape(len(here), len(columns), 2)
+    for row, values, limits in zip(here, every, bounds, strict=True):
+        mean_of_column = means(range(len(columns)), values)
+        for number, column in enumerate(columns):
+            if column.metric in row.scores:
+                low, high = map(float, limits[number])
+                score = replace(row.scores[column.metric], value=float(mean_of_column[number]), low=low, high=high)
+                row.scores[column.metric] = score
+        row.cells = [row.scores.get(column.metric) for column in filters.columns]
 
 
 def _value(row: Row, filters: LeaderboardFilters) -> float:

@@ -34,9 +34,12 @@ from moment_retrieval.formats.builder import SourceFile
 from moment_retrieval.formats.trec import read_pool
 from moment_retrieval.metrics.estimates import Pool, pool_for
 from moment_retrieval.metrics.leaderboard import COLUMNS, LeaderboardScores, leaderboard_scores
+from moment_retrieval.metrics.matching import lengths
+from moment_retrieval.metrics.ndcg_iou import without_relevant
 from moment_retrieval.metrics.report import KS, Durations, run_warnings
+from moment_retrieval.metrics.scores import numbers_of
 from moment_retrieval.statistics.significance import intervals
-from moment_retrieval.tables import Floats, JudgedTable, RunTable, similarity_labelled
+from moment_retrieval.tables import Flags, Floats, JudgedTable, RunTable, similarity_labelled
 
 logger = logging.getLogger(__name__)
 UNEXPECTED = "An error on the site; those who run it find it in the log."  # its text may hold what must not be shown
@@ -131,6 +134,17 @@ def truth_digest(*, release: Release, split: str) -> str:
     """Equal for equal judged moments of the split, whichever release holds them; empty where there are none."""
     name = Truth.objects.filter(release=release, split=split).values_list("table", flat=True).first()
     return _digest(str(name)) if name else ""
+
+
+def n_without_relevant(*, release: Release, split: str) -> int:
+    """Return how many judged queries of the split have no relevant moment; it tells labels."""
+    name = Truth.objects.filter(release=release, split=split).values_list("table", flat=True).first()
+    return _n_without_relevant(str(name)) if name else 0
+
+
+@lru_cache(maxsize=DIGESTS)
+def _n_without_relevant(name: str) -> int:
+    return int(without_relevant(_truth_loaded(name)).sum())
 
 
 @lru_cache(maxsize=DIGESTS)
@@ -283,3 +297,10 @@ def columns_of(scorings: Sequence[int], index: int) -> Floats:
     rows = PerQuery.objects.filter(pk__in=scorings).values_list("pk", "values", "scoring__n_measures")
     columns = {pk: _unpacked(values, n)[:, index].copy() for pk, values, n in rows.iterator(chunk_size=20)}
     return np.stack([columns[pk] for pk in scorings], axis=1)
+
+
+def answers_nothing(scoring: Scoring, judged: JudgedTable) -> Flags:
+    """[queries of the truth] whether the run answers a query with an empty list or not at all."""
+    run = run_table(scoring.run)
+    is_empty: Flags = lengths(run, numbers_of(judged.query_ids, run)) == 0
+    return is_empty

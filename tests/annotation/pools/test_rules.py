@@ -2,6 +2,7 @@
 
 import random
 from collections import Counter
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -13,13 +14,22 @@ from annotation.pools import rules as pool_rules
 from annotation.pools.rules import (
     DEPTH,
     Found,
+    Stratum,
     best_ranks,
+    check_strata,
+    depth_of,
     in_batches,
     mixed,
     moment_of,
     others_drawn,
     pooled,
     queries_drawn,
+    ranks_drawn,
+    strata_listed,
+    strata_of,
+    strata_read,
+    strata_rows,
+    strata_words,
     top_moments,
     top_of,
 )
@@ -225,3 +235,79 @@ def test_mixing_keeps_all() -> None:
     assert sorted(shuffled) == items
     assert shuffled != items
     assert shuffled == mixed(items, seed=3, query=8)
+
+
+def strata_from(parts: list[tuple[int, int]]) -> list[Stratum]:
+    """Return strata one behind the other, of (width, sample)."""
+    strata: list[Stratum] = []
+    for width, sample in parts:
+        first = strata[-1].last + 1 if strata else 1
+        strata.append(Stratum(first, first + width - 1, min(sample, width)))
+    return strata
+
+
+STRATA = st.lists(st.tuples(st.integers(1, 12), st.integers(1, 12)), min_size=1, max_size=4).map(strata_from)
+
+
+class TestStrata:
+    @given(STRATA, st.sets(st.integers(1, 60)), st.text(max_size=5))
+    def test_two_batches_hold_as_many_of_each_stratum_as_they_can_and_none_twice(
+        self, strata: list[Stratum], ranks: set[int], seed: str
+    ) -> None:
+        batch = ranks_drawn(ranks, strata, seed=seed)
+        assert batch == ranks_drawn(sorted(ranks, reverse=True), strata, seed=seed)
+        second = ranks_drawn(ranks - set(batch), strata, seed=f"{seed} 2")
+        assert batch == sorted(set(batch)) and second == sorted(set(second))
+        assert set(batch) | set(second) <= ranks and not set(batch) & set(second)
+        assert not any(rank > strata[-1].last for rank in batch)
+        for stratum in strata:
+            n_ranks, n_first, n_second = (sum(map(stratum.holds, each)) for each in (ranks, batch, second))
+            assert n_first == min(stratum.sample, n_ranks)
+            assert n_second == min(stratum.sample, n_ranks - n_first)
+
+    def test_every_rank_of_a_stratum_is_as_likely(self) -> None:
+        """Of 2,000 seeds each of ten ranks is in 600 first batches of three, and each two of them in 133; with a second
+        batch each is in 1,200. Five standard deviations are allowed."""
+        strata = [Stratum(1, 2, 2), Stratum(3, 12, 3)]
+        first, both, two = Counter[int](), Counter[int](), Counter[tuple[int, ...]]()
+        for seed in range(2000):
+            batch = ranks_drawn(range(1, 13), strata, seed=f"batch {seed} 1")
+            second = ranks_drawn(set(range(1, 13)) - set(batch), strata, seed=f"batch {seed} 2")
+            first.update(batch)
+            both.update([*batch, *second])
+            two.update(combinations([rank for rank in batch if rank > 2], 2))
+        assert first[1] == first[2] == both[1] == 2000
+        assert all(abs(first[rank] - 600) < 5 * 20.5 for rank in range(3, 13))
+        assert all(abs(both[rank] - 1200) < 5 * 21.9 for rank in range(3, 13))
+        assert len(two) == 45 and all(abs(n - 2000 / 15) < 5 * 11.2 for n in two.values())
+
+    @given(STRATA)
+    def test_what_is_written_is_read_again(self, strata: list[Stratum]) -> None:
+        rows = [list(stratum) for stratum in strata]
+        check_strata(strata, batch_size=sum(stratum.sample for stratum in strata))
+        assert strata_read(strata_words(rows)) == rows == strata_rows(strata_listed(rows))
+        assert strata_of(rows) == strata
+        assert depth_of(5, strata) == max(40, strata[-1].last)
+
+    @pytest.mark.parametrize(
+        ("text", "reason"),
+        [
+            ("1-20", "'1-20' is no stratum"),
+            ("2-20: 19", "begins with rank 1,"),
+            ("1-10: 10, 12-20: 9", "begins with rank 11"),
+            ("1-10: 10, 10-20: 9", "begins with rank 11"),
+            ("1-10: 10, 11-9: 9", "ends with a rank from 11 to 1000"),
+            ("1-1001: 19", "ends with a rank from 1 to 1000"),
+            ("1-18: 19", "1 to 18 ranks can be drawn"),
+            ("1-19: 0", "1 to 19 ranks can be drawn"),
+            ("1-20: 19", "draw 19 pairs for a batch, which has 20"),
+        ],
+    )
+    def test_strata_that_cannot_be(self, text: str, reason: str) -> None:
+        with pytest.raises(ValueError, match=reason):
+            check_strata(strata_of(strata_read(text)), batch_size=20)
+
+    @pytest.mark.parametrize("rows", [{}, [1], [{"first": 1, "last": 20}], [{"first": 1, "last": 20, "sample": 2.0}]])
+    def test_rows_that_are_none(self, rows: object) -> None:
+        with pytest.raises(ValueError, match="list|whole numbers"):
+            strata_rows(rows)

@@ -80,6 +80,7 @@ class TestProjects:
             "max_rounds": 1,
             "batch_size": 8,
             "has_second_batch": False,
+            "strata": [{"first": 1, "last": 4, "sample": 4}, {"first": 5, "last": 40, "sample": 4}],
         }
         assert program.post("projects", name="films", **rules).json()["rules"] == rules
         corpus = str(Project.objects.get(name="films").dataset.corpus.uuid)
@@ -289,7 +290,18 @@ class TestRules:
         AssignmentFactory(batch=BatchFactory(query__project=Project.objects.get(pk=project.pk)))
         assert refusal(program.patch("rules", project, judges=2)) == (409, "not_possible_now")
 
-    @pytest.mark.parametrize("body", [{"judges": 4}, {"max_spread": 4}, {"batch_size": "20"}, {"grades": 5}])
+    @pytest.mark.parametrize(
+        "body",
+        [
+            *({"judges": 4}, {"max_spread": 4}, {"batch_size": "20"}, {"grades": 5}),
+            *(
+                {"strata": "1-20: 20"},
+                {"strata": [[1, 20, 20]]},
+                {"strata": [{"first": 1, "last": 20, "sample": 10**9}]},
+            ),
+            {"strata": [{"first": 1, "last": 20, "sample": 19}]},
+        ],
+    )
     def test_rules_that_cannot_be(self, body: dict[str, Any]) -> None:
         project = ProjectFactory()
         assert refusal(Program(lead(project)).patch("rules", project, **body)) == INVALID

@@ -37,7 +37,10 @@ def batch_of_one_round() -> Batch:
     return BatchFactory(query__project=ProjectFactory(max_rounds=1))  # type: ignore[no-any-return]
 
 
-OTHER_RULES = {"top_grade": 3, "judges": 3, "max_spread": 0, "max_rounds": 1}
+OTHER_RULES = {
+    **{"top_grade": 3, "judges": 3, "max_spread": 0, "max_rounds": 1},
+    "strata": [[1, 40, 20]],
+}
 settled_pair = partial(PairFactory, state="settled", relevance=2)
 CHANGES = {"round": 2, "slot": 2, "pair_ids": [1], "gold_ids": F("pair_ids")}
 returned_assignment = partial(AssignmentFactory, state="returned")

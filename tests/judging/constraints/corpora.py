@@ -67,6 +67,20 @@ OTHER_RULES = {
     "max_rounds": 1,
     "batch_size": 10,
     "has_second_batch": False,
+    "strata": [[1, 40, 20]],
+}
+NO_STRATA = {
+    "they have rows": [1, 40, 20],
+    "each has its sample": [[1, 40]],
+    "each number is there": [[1, 40, None]],
+    "the first begins somewhere": [[None, 40, 20]],
+    "they begin with the first rank": [[2, 40, 20]],
+    "they leave nothing out": [[1, 10, 10], [12, 40, 10]],
+    "they do not overlap": [[1, 10, 10], [10, 40, 10]],
+    "they end behind their beginning": [[1, 20, 20], [21, 20, 0]],
+    "they go no deeper than rank 1000": [[1, 1001, 20]],
+    "something of each is drawn": [[1, 20, 20], [21, 40, 0]],
+    "no more is drawn than there is": [[1, 10, 11], [11, 40, 9]],
 }
 NO_RULES = {
     "a scale has two grades": {"top_grade": 0, "max_spread": 0},
@@ -111,10 +125,15 @@ REFUSED: Refused = {
     "project_demo_has_videos_and_seed": change(ProjectFactory, demo_videos=3),
     "project_rules_are_possible": change(ProjectFactory, max_spread=4),
     "project_batch_of_5_to_50_pairs": change(ProjectFactory, batch_size=4),
+    "project_strata_follow_each_other_and_fill_a_batch": change(ProjectFactory, strata=[[1, 20, 19]]),
     "job_runs_once_per_project_and_kind": again(job, project=ProjectFactory),
     "job_done_within_total": change(job, done=1),
 }
 MORE: More = {
+    "project_strata_follow_each_other_and_fill_a_batch": {
+        f"strata that cannot be: {sentence}": change(ProjectFactory, strata=rows)
+        for sentence, rows in NO_STRATA.items()
+    },
     "project_rules_are_possible": {sentence: change(ProjectFactory, **values) for sentence, values in NO_RULES.items()},
     "project_batch_of_5_to_50_pairs": {"a batch has 50 pairs at most": change(ProjectFactory, batch_size=51)},
     "its rules are fixed": {

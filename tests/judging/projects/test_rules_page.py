@@ -9,6 +9,8 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Project
+from annotation.models import Candidate
+from annotation.pools.rules import strata_words
 from core.models import AuditEvent
 from judging.guidelines.selectors import guideline_in_force, policy_in_force
 from judging.guidelines.services import draft_open
@@ -33,7 +35,7 @@ YES_OR_NO = {"top_grade": 1, "judges": 3, "max_spread": 0, "max_rounds": 2, "bat
 
 
 def rules_form(project: Project, **values: object) -> dict[str, Any]:
-    form = {name: getattr(project, name) for name in RULE_FIELDS} | values
+    form = {name: getattr(project, name) for name in RULE_FIELDS} | {"strata": strata_words(project.strata)} | values
     return {name: value for name, value in form.items() if value is not False}
 
 
@@ -63,6 +65,23 @@ def test_a_lead_changes_them_until_somebody_judges(lead_client: Client, project:
     assert answer.status_code == 409 and "Somebody has begun to judge." in answer.content.decode()
 
 
+def test_strata_are_written_in_a_line(lead_client: Client, project: Project) -> None:
+    for rank in (1, 40):
+        CandidateFactory(query__project=project, rank=rank)
+    assert change(lead_client, project, strata="1–10: 10,21-60:6", batch_size=16).status_code == 422
+    assert change(lead_client, project, strata=" 1–10: 10,11-60:6", batch_size=16).status_code == 302
+    project.refresh_from_db()
+    assert strata_words(project.strata) == "1-10: 10, 11-60: 6"
+    assert not Candidate.objects.exists()  # ranked to 40, and the strata go to 60
+    page = lead_client.get(url("rules", project)).content.decode()
+    assert "10 of ranks 1 to 10, 6 of ranks 11 to 60" in page and 'value="1-10: 10, 11-60: 6"' in page
+    changes = AuditEvent.objects.get(action="project.rules").data["changes"]
+    assert changes == ["batch_size 20 to 16", "strata none to 1-10: 10, 11-60: 6"]
+    initial = {f"initial-{name}": value for name, value in rules_form(project).items()}
+    assert lead_client.post(url("rules-change", project), rules_form(project) | initial).status_code == 302
+    assert AuditEvent.objects.filter(action="project.rules").count() == 1
+
+
 def test_pairs_of_known_truth_fix_them(lead_client: Client, project: Project) -> None:
     KnownPairFactory(project=project, truth=4)
     change(lead_client, project, top_grade=1, max_spread=0)
@@ -79,6 +98,8 @@ def test_pairs_of_known_truth_fix_them(lead_client: Client, project: Project) ->
         ({"max_rounds": 3}, "From 1 to 2."),
         ({"batch_size": 4}, "From 5 to 50."),
         ({"judges": ""}, "This field is required."),
+        ({"strata": "the best"}, "'the best' is no stratum: write ranks and how many are drawn, as in 21-60: 10."),
+        ({"strata": "1-20: 19"}, "The strata draw 19 pairs for a batch, which has 20; make both the same."),
     ],
 )
 def test_rules_that_no_project_can_have(

@@ -1,5 +1,7 @@
 """Estimates from incomplete judgments: by hand, and against trec_eval through ir_measures."""
 
+import random
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -185,3 +187,40 @@ def test_the_command_prints_estimates(tmp_path: Path, capsys: pytest.CaptureFixt
     options[1] = str(tmp_path / "qrels.txt")
     assert main(["score", str(tmp_path / "run.txt"), *options]) == 0
     assert "xinfAP" not in capsys.readouterr().out
+
+
+RELEVANT = "111011101101001011000100100000100100000001"  # by rank of the pool; the run has the same order
+DRAWS = 400
+
+
+def of_draws(samples: list[set[int]], stratum_of: Callable[[int], int]) -> tuple[RunTable, JudgedTable, Pool]:
+    """Return the run, and the pool of ``RELEVANT`` judged at these ranks, as one query for each sample."""
+    grades = [int(letter) for letter in RELEVANT]
+    runs, judged, rest, strata = {}, {}, {}, {True: list[int](), False: list[int]()}
+    for number, sample in enumerate(samples):
+        rows = [(0, 10 * rank, 10 * rank + 5, grade) for rank, grade in enumerate(grades, start=1)]
+        runs[f"{number}"] = np.array([row[:3] for row in rows], np.float64)
+        judged[f"{number}"] = np.array([row for rank, row in enumerate(rows, 1) if rank in sample], np.float64)
+        rest[f"{number}"] = np.array([row for rank, row in enumerate(rows, 1) if rank not in sample], np.float64)
+        for rank in range(1, len(grades) + 1):
+            strata[rank in sample].append(stratum_of(rank))
+    pool = Pool(np.array(strata[True]), JudgedTable.from_moments(rest), np.array(strata[False]))
+    return RunTable.from_moments(runs), JudgedTable.from_moments(judged), pool
+
+
+def test_xinfap_of_strata_that_were_drawn_from_is_average_precision_in_the_mean() -> None:
+    """All of ranks 1 to 12 and 20 of the other 30 are judged: over many draws xinfAP is the average precision of full
+    judgments, within two standard errors. Of the 32 best by rank it is far off, and so is infAP of the draws."""
+    hits = np.array([int(letter) for letter in RELEVANT])
+    average = float((np.cumsum(hits) / np.arange(1, len(hits) + 1) * hits).sum() / hits.sum())
+    chance = random.Random(7)
+    samples = [{*range(1, 13), *chance.sample(range(13, 43), 20)} for _ in range(DRAWS)]
+    run, judged, pool = of_draws(samples, lambda rank: int(rank > 12))
+    scores = estimates(run, judged, mus=(0.5,), pool=pool)
+    _, inferred, stratified = scores.values.T
+    error = float(stratified.std(ddof=1) / np.sqrt(DRAWS))
+    assert error < 0.005
+    assert abs(stratified.mean() - average) < 2 * error
+    assert abs(inferred.mean() - average) > 5 * error
+    by_rank = mean("xinfAP", *of_draws([set(range(1, 33))], lambda rank: int(rank > 32)))
+    assert abs(by_rank - average) > 10 * error
