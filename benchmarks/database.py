@@ -31,6 +31,7 @@ from benchmarks.plan import BLOCK, PlannedPair, Totals, totals
 from judging.guidelines.selectors import BODY, LEVELS, guideline_in_force
 from judging.guidelines.services import guideline_publish, policy_publish
 from judging.models import Assignment, Batch, GuidelineConfirmation, GuidelineExample, Judgment, OwnGrade, Pair
+from judging.work.models import BULK
 from judging.work.services.batches import batches_open
 
 MOMENTS = 200
@@ -93,7 +94,7 @@ def plan_seed(plan: Sequence[PlannedPair], *, annotators: Collection[int]) -> Se
     candidates = _queries(project, moments, ranks)
     query_ids = dict.fromkeys(candidate.query_id for candidate in candidates)
     batches = {query_id: Batch(project=project, query_id=query_id, number=1, free_slots=2) for query_id in query_ids}
-    Batch.objects.bulk_create(batches.values(), batch_size=CHUNK)
+    Batch.objects.bulk_create(batches.values(), batch_size=BULK)
     rows = [
         Pair(batch=batches[candidate.query_id], candidate=candidate, source_id=pair.pair_id)
         for pair, candidate in zip(plan, candidates, strict=True)

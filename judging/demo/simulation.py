@@ -241,7 +241,7 @@ def story_play(project: Project) -> None:
 def _lead_decides(project: Project, finished: Sequence[Batch]) -> None:
     """The demo's lead closes the finished queries, but extends the first: its second batch is judged too."""
     lead = lead_of(project)
-    beyond = second_batch_sizes([batch.pk for batch in finished])
+    beyond = second_batch_sizes(finished)
     for index, batch in enumerate(finished):
         extend = index == 0 and beyond[batch.pk] > 0  # a demo of few videos has too few moments
         batch_review(batch=batch, extend=extend, lead=lead, reason="Decided for the demo.")

@@ -25,6 +25,7 @@ from core.models import AuditEvent
 from judging.guidelines.services import policy_defaults
 from judging.models import Batch, Judgment, Pair, Policy
 from judging.releases.reading import BadLines
+from judging.work.models import BULK
 from judging.work.rules import TVR_RANKING, Outcome, Rules, State, rules_of, settle
 
 ACTION = "judgments.import"
@@ -218,7 +219,7 @@ def _batches(project: Project, queries: Mapping[int, Query]) -> dict[int, Batch]
     common: dict[str, Any] = {"project": project, "number": 1, "state": Batch.State.DONE, "done_at": timezone.now()}
     common |= {**rules_of(project)._asdict(), "free_slots": 0}
     rows = [Batch(query=query, **common) for query in queries.values()]
-    return dict(zip(queries, Batch.objects.bulk_create(rows, batch_size=CHUNK), strict=True))
+    return dict(zip(queries, Batch.objects.bulk_create(rows, batch_size=BULK), strict=True))
 
 
 def _pairs(

@@ -26,6 +26,7 @@ from judging.releases import layout, reading
 from judging.releases.metadata import IMPORT
 from judging.releases.reading import Cells, document, rows
 from judging.work import rules
+from judging.work.models import BULK
 
 logger = logging.getLogger(__name__)
 CHUNK = 5000
@@ -235,7 +236,7 @@ def _batches_store(intake: ReleaseIntake) -> list[tuple[Ranked, dict[str, str]]]
             **rules.rules_of(intake.project)._asdict(),
         )
 
-    batches = Batch.objects.bulk_create(intake.read(layout.BATCHES, read), batch_size=CHUNK)
+    batches = Batch.objects.bulk_create(intake.read(layout.BATCHES, read), batch_size=BULK)
     intake.batches |= {(batch.query.number, batch.number): batch for batch in batches}
     return reviews
 

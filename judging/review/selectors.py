@@ -133,7 +133,7 @@ def outlooks(batches: Sequence[Batch], *, from_mean: float) -> dict[int, Outlook
     rows = Pair.objects.filter(batch__in=relevance).order_by("batch", "candidate__rank")
     for batch_id, value in rows.values_list("batch", "relevance"):
         relevance[batch_id].append(value)
-    beyond = second_batch_sizes(relevance)
+    beyond = second_batch_sizes(batches)
     has_second_batch = all(batch.project.has_second_batch for batch in batches[:1])  # they are of one project
     suggestions = {
         batch_id: suggest(
@@ -158,6 +158,7 @@ def candidates_beyond() -> QuerySet[Candidate]:
     return candidates.filter(source=Candidate.Source.SIMILARITY)
 
 
+# Of batches of one project, which samples.
 SECOND_BATCHES = """
 SELECT batch_id, sum(least(n, sample)) FROM (
     SELECT batch.id AS batch_id, project.strata[stratum][3] AS sample, count(*) AS n
@@ -172,15 +173,14 @@ SELECT batch_id, sum(least(n, sample)) FROM (
 GROUP BY batch_id"""
 
 
-def second_batch_sizes(batch_ids: Iterable[int]) -> dict[int, int]:
+def second_batch_sizes(batches: Sequence[Batch]) -> dict[int, int]:
     """How many pairs the query's second batch would hold, by first batch."""
-    sizes = dict.fromkeys(batch_ids, 0)
+    sizes = dict.fromkeys((batch.pk for batch in batches), 0)
+    if any(batch.strata for batch in batches):
+        return sizes | {batch_id: int(n) for batch_id, n in sql_rows(SECOND_BATCHES, {"batches": list(sizes)})}
     beyond = candidates_beyond().filter(query__batches__in=sizes, moment__preview_state=Moment.Preview.READY)
     rows = beyond.order_by().values_list("query__batches").annotate(n=Count("pk"))
-    sizes |= {batch_id: n for batch_id, n in rows if batch_id in sizes}
-    if Batch.objects.filter(pk__in=sizes).exclude(strata=[]).exists():
-        sizes |= {batch_id: int(n) for batch_id, n in sql_rows(SECOND_BATCHES, {"batches": list(sizes)})}
-    return sizes
+    return {**sizes, **{batch_id: n for batch_id, n in rows if batch_id in sizes}}
 
 
 def accept_preview(project: Project, policy: Policy, *, which: str, distance: float, most: int) -> dict[str, Any]:

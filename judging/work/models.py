@@ -13,6 +13,8 @@ from annotation.models import Candidate, Moment, Pooling, Query
 from core import clock
 from judging.guidelines.models import Guideline, Policy
 
+BULK = 2000  # batches of a statement: PostgreSQL takes 65,535 values, and an array keeps them from being columns
+
 
 class Batch(JudgingRules):
     """The best candidates of a query by similarity (number 1), those behind them (number 2), and from number 3 on,

@@ -134,7 +134,7 @@ def test_pooled_candidates_make_no_second_batch() -> None:
     scenario.close()
     (pooled,) = scenario.open(scenario.plan(scenario.rows("run", [30])))
     assert pooled.pairs.get().candidate.rank == 21
-    assert second_batch_sizes([scenario.batch.pk]) == {scenario.batch.pk: 0}
+    assert second_batch_sizes([scenario.batch]) == {scenario.batch.pk: 0}
     review_undo(batch=scenario.batch, lead=scenario.lead)
     with pytest.raises(NothingBeyond):
         batch_review(batch=scenario.batch, extend=True, lead=scenario.lead)

@@ -91,7 +91,7 @@ def test_without_second_batches_a_rule_closes_the_first_at_once() -> None:
     assert (review.decision, review.decided_by) == ("close", None)
     assert not batch.awaits_review
     assert not review_queue(batch.project).exists()
-    assert second_batch_sizes([batch.pk]) == {batch.pk: 0}
+    assert second_batch_sizes([batch]) == {batch.pk: 0}
     batches_extend()
     assert list(Batch.objects.filter(query=batch.query)) == [batch]
     assert list(finished_queries(batch.project_id)) == [batch.query]
@@ -102,7 +102,7 @@ def test_batches_of_ten_have_a_second_of_ten() -> None:
     batch = first_batch(project_of(), ranks=25)
     ranks = candidates_beyond().filter(query=batch.query).order_by("rank").values_list("rank", flat=True)
     assert list(ranks) == [*range(11, 21)]
-    assert second_batch_sizes([batch.pk]) == {batch.pk: 10}
+    assert second_batch_sizes([batch]) == {batch.pk: 10}
     judge_round(batch, [(0, 0, 0)] * 10)
     assert batch.awaits_review
     second = batch_create(query=batch.query, number=2)

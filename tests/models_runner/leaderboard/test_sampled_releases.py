@@ -118,7 +118,7 @@ def test_batches_are_drawn_and_the_second_draws_from_the_rest() -> None:
     ranks = ranks_of(first)
     assert ranks[:4] == [1, 2, 3, 4] and len(ranks) == 7 and ranks[-1] < 14
     assert first.strata == STRATA
-    assert second_batch_sizes([first.pk]) == {first.pk: 3}
+    assert second_batch_sizes([first]) == {first.pk: 3}
     beyond = candidates_beyond().filter(query=query).values_list("rank", flat=True)
     assert set(beyond) == set(range(5, 15)) - set(ranks)
     sampled.judge(first)
@@ -126,7 +126,7 @@ def test_batches_are_drawn_and_the_second_draws_from_the_rest() -> None:
     batches_extend()
     second = Batch.objects.get(query=query, number=2)
     assert len(ranks_of(second)) == 3 and not set(ranks_of(second)) & set(ranks)
-    assert second_batch_sizes([first.pk]) == {first.pk: 3}  # of ranks 5 to 13, six are drawn
+    assert second_batch_sizes([first]) == {first.pk: 3}  # of ranks 5 to 13, six are drawn
     Pair.objects.filter(batch=second).delete()
     before = ranks_of(second)
     Batch.objects.filter(pk=second.pk).delete()
