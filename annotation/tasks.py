@@ -3,7 +3,18 @@
 from annotation.captions.services import captions, prompts, rewriting
 from annotation.corpora.services import imports, video_uploads
 from annotation.previews import services as previews
+from annotation.proposals import services as proposals
 from annotation.statistics import services as statistics
 from annotation.train_sets import services as train_sets
 
-__all__ = ["captions", "imports", "previews", "prompts", "rewriting", "statistics", "train_sets", "video_uploads"]
+__all__ = [
+    "captions",
+    "imports",
+    "previews",
+    "prompts",
+    "proposals",
+    "rewriting",
+    "statistics",
+    "train_sets",
+    "video_uploads",
+]
