@@ -18,6 +18,7 @@ class ShotDetection(models.Model):
         DONE = "done"
         FAILED = "failed"  # see error
 
+    uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
     video = models.OneToOneField(Video, models.CASCADE, related_name="shot_detection")
     detector = models.CharField(max_length=20, help_text="Of PySceneDetect.")
     threshold = models.FloatField()
@@ -26,6 +27,7 @@ class ShotDetection(models.Model):
     state = models.CharField(max_length=7, choices=State, default=State.RUNNING)
     attempts = models.PositiveSmallIntegerField(default=0, help_text="How often it was begun for one proposal.")
     error = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
     moved_at = models.DateTimeField(help_text="When it was begun or ended.")
 
     class Meta:

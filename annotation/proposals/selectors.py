@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db.models import Exists, ForeignObjectRel, OuterRef, Q, QuerySet
 
+from accounts.models import Membership, Project, User
 from annotation.models import Corpus, Moment, Proposal, ShotCut, ShotDetection, Video
 from annotation.proposals.detecting import DETECTOR
 from annotation.proposals.rules import SHOTS, shots_between, spans_of
@@ -43,6 +44,13 @@ def shots_of_detection(detection: ShotDetection) -> list[Shot]:
     frames = {0.0: 0} | {row.at_s: row.frame for row in cuts}
     spans = shots_between([row.at_s for row in cuts], detection.video.duration_s)
     return [Shot(number, frames[start_s], start_s, end_s) for number, (start_s, end_s) in enumerate(spans, start=1)]
+
+
+def project_over(corpus: Corpus, person: User) -> Project | None:
+    """Return a project over the corpus that the person belongs to, one that they lead or administer where there is."""
+    own = Membership.objects.filter(user=person, project__dataset__corpus=corpus).select_related("project")
+    membership = own.filter(roles__overlap=Membership.STAFF).first() or own.first()
+    return membership.project if membership else None
 
 
 def detections_of(corpus: Corpus) -> QuerySet[ShotDetection]:

@@ -168,7 +168,7 @@ MENU_ROLES = {
 }
 # Pages that belong to one of the menu though their addresses do not begin with its own
 MENU_BELOW = {
-    "annotation:corpus": ["annotation:video"],
+    "annotation:corpus": ["annotation:video", "annotation:proposals"],
     "judging:query-sets": ["judging:query-set"],
     "pools:pools": ["pools:pool"],
     "judging:review-queue": ["judging:batch-review"],

@@ -1,6 +1,7 @@
 """Spans that a video's length alone decides: by hand, by their properties, and as many as published."""
 
 import json
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -44,5 +45,5 @@ def test_segments_by_hand() -> None:
 def test_segments_are_the_video(length_s: float, segment_s: float) -> None:
     segments = uniform_segments(length_s, segment_s)
     assert segments[0][0] == 0 and segments[-1][1] == length_s
-    assert all(before[1] == after[0] for before, after in zip(segments, segments[1:], strict=False))
+    assert all(before[1] == after[0] for before, after in pairwise(segments))
     assert all(start < end for start, end in segments)

@@ -13,7 +13,7 @@ def test_planted_cuts_are_at_their_frames_and_seconds(tmp_path: Path) -> None:
     path = video_with_cuts(tmp_path / "a.mp4", [20, 15, 30])
     seconds: list[float] = []
     cuts = cuts_of(path, on_frame=seconds.append)
-    assert [(cut.frame, cut.at_s) for cut in cuts] == [(20, 2.0), (35, 3.5)]
+    assert [(one.frame, one.at_s) for one in cuts] == [(20, 2.0), (35, 3.5)]
     assert seconds == [0.0, 5.0]  # every 50 frames
 
 
@@ -29,4 +29,4 @@ def test_a_damaged_end_keeps_the_cuts_before_it(tmp_path: Path) -> None:
     path = video_with_cuts(tmp_path / "a.mkv", [20, 15, 30])
     content = path.read_bytes()
     path.write_bytes(content[: int(len(content) * 0.8)])
-    assert [cut.frame for cut in cuts_of(path)][:1] == [20]
+    assert [one.frame for one in cuts_of(path)][:1] == [20]

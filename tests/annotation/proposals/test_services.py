@@ -61,9 +61,7 @@ class TestShots:
             *[(0, 0.0, 2.0), (20, 2.0, 3.5), (35, 3.5, 6.0)],
         ]
 
-    def test_a_killed_worker_loses_and_doubles_nothing(
-        self, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_killed_worker_loses_and_doubles_nothing(self, corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
         row, looked = start(corpus), list[str]()
 
         def cuts(path: Any, *, threshold: float, on_frame: Callable[[float], None]) -> list[DetectedCut]:
@@ -93,9 +91,7 @@ class TestShots:
         assert work(row).n_moments == 3
         assert [one.video.name for one in failures_of(row)] == ["broken", "c"]
 
-    def test_it_is_cancelled_inside_a_video_and_goes_on(
-        self, corpus: Corpus, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_it_is_cancelled_inside_a_video_and_goes_on(self, corpus: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
         row, real = start(corpus), services.cuts_of
 
         def cancelling(path: Any, **options: Any) -> list[DetectedCut]:

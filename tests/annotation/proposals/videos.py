@@ -16,8 +16,8 @@ def video_with_cuts(path: Path, frames: Sequence[int], *, fps: int = 10, size: s
         source = f"{PICTURES[number % len(PICTURES)]}=size={size}:rate={fps}"
         inputs += ["-f", "lavfi", "-t", str(count / fps), "-i", source]
         labels.append(f"[{number}:v]setsar=1,format=yuv420p[v{number}]")
-    joined = "".join(f"[v{number}]" for number in range(len(frames)))
-    graph = ";".join([*labels, f"{joined}concat=n={len(frames)}:v=1[out]"])
+    shots = "".join(f"[v{number}]" for number in range(len(frames)))
+    graph = ";".join([*labels, f"{shots}concat=n={len(frames)}:v=1[out]"])
     command = [get_ffmpeg_exe(), "-nostdin", "-loglevel", "error", *inputs, "-filter_complex", graph, "-map", "[out]"]
     subprocess.run([*command, "-c:v", "libx264", f"file:{path}"], check=True, timeout=600)
     return path
