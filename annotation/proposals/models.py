@@ -117,9 +117,15 @@ class Proposal(models.Model):
                 name="proposal_open_once_per_corpus",
             ),
             models.CheckConstraint(
-                condition=Q(method="shots", threshold__gt=0, segment_s=None, most=None)
+                condition=Q(method="shots", threshold__isnull=False, threshold__gt=0, segment_s=None, most=None)
                 | (Q(method="windows", threshold=None, segment_s=None) & (Q(most=None) | Q(most__gte=1)))
-                | Q(method="uniform", threshold=None, segment_s__range=(SEGMENT_LEAST_S, SEGMENT_MOST_S), most=None),
+                | Q(
+                    method="uniform",
+                    threshold=None,
+                    segment_s__isnull=False,
+                    segment_s__range=(SEGMENT_LEAST_S, SEGMENT_MOST_S),
+                    most=None,
+                ),
                 name="proposal_options_suit_its_method",
             ),
             models.CheckConstraint(

@@ -414,6 +414,10 @@ SPECTACULAR_SETTINGS = {
         "FeaturesState": "models_runner.models.FeatureSet.State",
         "FeaturesStep": "models_runner.models.FeatureSet.Step",
         "FeaturesKind": "models_runner.models.FeatureSet.Kind",
+        "ProposalMethod": "annotation.models.Proposal.Method",
+        "ProposalState": "annotation.models.Proposal.State",
+        "ProposalStep": "annotation.models.Proposal.Step",
+        "ShotsState": "annotation.models.ShotDetection.State",
     },
 }
 

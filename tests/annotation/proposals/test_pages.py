@@ -33,7 +33,7 @@ def post(client: Client, project: Project, act: str, **form: object) -> tuple[in
 
 
 class TestPage:
-    def test_shots_are_ordered_counted_used_and_removed(
+    def test_shots_are_detected_counted_used_and_removed(
         self, client: Client, project: Project, messages: Messages
     ) -> None:
         with messages():

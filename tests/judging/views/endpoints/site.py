@@ -296,7 +296,8 @@ class Site:
         if endpoint and endpoint[0] == "annotation:train-set-start":
             return self.train_form
         if endpoint and endpoint[0].startswith("annotation:proposal-"):
-            return {"proposal": self.proposal.uuid, "method": "uniform", "segment_s": 5}
+            is_start = endpoint[0].endswith("-start")
+            return {"method": "uniform", "segment_s": 5} if is_start else {"proposal": self.proposal.uuid}
         if endpoint and endpoint[0] == "judging:rules-change":
             return {name: int(getattr(self.project, name)) for name in RULE_FIELDS}
         key = form_key(assignment=self.assignment.uuid, pair=self.pair.uuid, n_answers=1)
