@@ -2,6 +2,7 @@ from django.urls import path
 
 from annotation.captions import api as captions_api
 from annotation.corpora import api as corpora_api
+from annotation.proposals import api as proposals_api
 from annotation.queries import api as queries_api
 from annotation.train_sets import api as train_sets_api
 
@@ -14,6 +15,13 @@ urlpatterns = [
     path("corpora/imports/<uuid:import_uuid>/report.csv", corpora_api.ImportReport.as_view(), name="import-report"),
     path("projects/<uuid:project_uuid>/video-uploads/", corpora_api.VideoUploads.as_view(), name="video-uploads"),
     path("video-uploads/<uuid:upload_uuid>/", corpora_api.OneVideoUpload.as_view(), name="video-upload"),
+    path("projects/<uuid:project_uuid>/shots/", proposals_api.Shots.as_view(), name="shots"),
+    path("projects/<uuid:project_uuid>/proposals/", proposals_api.Proposals.as_view(), name="proposals"),
+    path("proposals/<uuid:proposal_uuid>/", proposals_api.OneProposal.as_view(), name="proposal"),
+    path("proposals/<uuid:proposal_uuid>/use/", proposals_api.UseProposal.as_view(), name="proposal-use"),
+    path("proposals/<uuid:proposal_uuid>/cancel/", proposals_api.CancelProposal.as_view(), name="proposal-cancel"),
+    path("proposals/<uuid:proposal_uuid>/resume/", proposals_api.ResumeProposal.as_view(), name="proposal-resume"),
+    path("proposals/<uuid:proposal_uuid>/undo/", proposals_api.UndoProposal.as_view(), name="proposal-undo"),
     path("projects/<uuid:project_uuid>/captions/", captions_api.Captions.as_view(), name="captions"),
     path("projects/<uuid:project_uuid>/captions/rewrite/", captions_api.Rewrite.as_view(), name="captions-rewrite"),
     path("projects/<uuid:project_uuid>/queries/draw/", queries_api.Draw.as_view(), name="queries-draw"),

@@ -25,6 +25,7 @@ from annotation.corpora.models import (
     VideoUpload,
 )
 from annotation.pools.models import PoolAnswer, PoolEntry, Pooling, PoolSource
+from annotation.proposals.models import Proposal, ShotCut, ShotDetection
 from annotation.queries.models import Candidate, NamedQuerySet, Query
 from annotation.statistics.models import TextStatistics
 from annotation.train_sets.models import TrainSet
@@ -50,8 +51,11 @@ __all__ = [
     "Prompt",
     "PromptDraft",
     "PromptTrial",
+    "Proposal",
     "Query",
     "Rewriting",
+    "ShotCut",
+    "ShotDetection",
     "Subtitle",
     "TextStatistics",
     "TextVector",

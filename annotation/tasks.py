@@ -4,6 +4,7 @@ from annotation.captions.services import captions, prompts, rewriting
 from annotation.corpora.services import imports, video_uploads
 from annotation.previews import playback
 from annotation.previews import services as previews
+from annotation.proposals import services as proposals
 from annotation.statistics import services as statistics
 from annotation.train_sets import services as train_sets
 
@@ -13,6 +14,7 @@ __all__ = [
     "playback",
     "previews",
     "prompts",
+    "proposals",
     "rewriting",
     "statistics",
     "train_sets",

@@ -2,6 +2,7 @@ from django.urls import path
 
 from annotation.captions import views
 from annotation.corpora import views as corpora_views
+from annotation.proposals import views as proposals_views
 from annotation.queries import views as queries_views
 from annotation.statistics import views as statistics_views
 from annotation.train_sets import views as train_sets_views
@@ -17,6 +18,12 @@ urlpatterns = [
     path("<uuid:project_uuid>/videos/<uuid:video_uuid>/poster.jpg", corpora_views.video_poster, name="video-poster"),
     path("<uuid:project_uuid>/uploads/", corpora_views.uploads_begin, name="uploads"),
     path("uploads/<uuid:upload_uuid>/", corpora_views.upload, name="upload"),
+    path("<uuid:project_uuid>/proposals/", proposals_views.proposals, name="proposals"),
+    path("<uuid:project_uuid>/proposals/new/", proposals_views.start, name="proposal-start"),
+    path("<uuid:project_uuid>/proposals/use/", proposals_views.use, name="proposal-use"),
+    path("<uuid:project_uuid>/proposals/cancel/", proposals_views.cancel, name="proposal-cancel"),
+    path("<uuid:project_uuid>/proposals/resume/", proposals_views.resume, name="proposal-resume"),
+    path("<uuid:project_uuid>/proposals/undo/", proposals_views.undo, name="proposal-undo"),
     path("<uuid:project_uuid>/captions/", views.captions, name="captions"),
     path("<uuid:project_uuid>/captions/rewrite/", views.start, name="captions-rewrite"),
     path("<uuid:project_uuid>/captions/decide/", views.decide, name="caption-decide"),

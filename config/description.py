@@ -16,6 +16,7 @@ FOR = {
     "judging.webhooks.api": "For leads and admins",
     "annotation.corpora.api": "For leads and admins",
     "annotation.captions.api": "For leads and admins",
+    "annotation.proposals.api": "For leads and admins",
     "annotation.queries.api": "For leads and admins",
     "annotation.train_sets.api": "For leads and admins",
     "models_runner.pools.api": "For leads and admins",

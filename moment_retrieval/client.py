@@ -244,6 +244,41 @@ class Client(Requests):
         """Rank candidates, by a ``similarity`` if you name one, and open first batches; return the job."""
         return self._row("POST", f"projects/{project}/batches/open/", options)
 
+    def shots(self, project: str) -> Iterator[Json]:
+        """Yield the shots of each video in which they were detected."""
+        return self._pages(f"projects/{project}/shots/")
+
+    def proposals(self, project: str) -> Iterator[Json]:
+        """Yield orders of proposed moments, newest first."""
+        return self._pages(f"projects/{project}/proposals/")
+
+    def proposal_start(self, project: str, *, method: str, **options: Any) -> Json:
+        """Propose moments of all videos by a method: shots, windows or uniform; nothing is written yet.
+
+        ``options``: ``threshold`` of shots, ``segment_s`` of segments, ``most`` windows of a video.
+        """
+        return self._row("POST", f"projects/{project}/proposals/", {"method": method, **options}, once=True)
+
+    def proposal(self, proposal: str) -> Json:
+        """Return how far an order of proposed moments is."""
+        return self._row("GET", f"proposals/{proposal}/")
+
+    def proposal_use(self, proposal: str) -> Json:
+        """Have the proposed moments written."""
+        return self._row("POST", f"proposals/{proposal}/use/", once=True)
+
+    def proposal_cancel(self, proposal: str) -> Json:
+        """Stop detecting shots or writing moments."""
+        return self._row("POST", f"proposals/{proposal}/cancel/", once=True)
+
+    def proposal_resume(self, proposal: str) -> Json:
+        """Go on with an order that was cancelled or failed."""
+        return self._row("POST", f"proposals/{proposal}/resume/", once=True)
+
+    def proposal_undo(self, proposal: str) -> Json:
+        """Have the moments that were written removed."""
+        return self._row("POST", f"proposals/{proposal}/undo/", once=True)
+
     def train_sets(self, project: str) -> Iterator[Json]:
         """Yield training sets, newest first."""
         return self._pages(f"projects/{project}/train-sets/")

@@ -8,19 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-SCALES = (1, 2, 4, 8)  # lengths of windows, in units
+from moment_retrieval.windows import sliding_windows
+
 UNIT = 2  # clips: 3 seconds
-STRIDE = 0.3  # from one window to the next, of its length
 LEVELS = tuple(step / 20 for step in range(19, 0, -1))  # of the flood, as shares of the highest score
 COVERAGE = 0.7  # least share of clips above the flood in a group; TAG tries several, the paper of XML names none
-Number = TypeVar("Number", int, float)
 
 
 @dataclass(frozen=True)
@@ -50,23 +48,6 @@ class Proposals:
     def to(self, device: torch.device) -> Proposals:
         """Move to a device."""
         return Proposals(self.first.to(device), self.last.to(device), self.real.to(device))
-
-
-def sliding_windows(length: Number, unit: Number) -> list[tuple[Number, Number]]:
-    """Return TVR's windows (start, end) of a video, sorted, in the measure of ``length`` and ``unit``.
-
-    They are 1, 2, 4 and 8 units long, one begins every 0.3 of that (a whole number of units), and the video cuts them.
-
-    Source: TVR (Lei et al. 2020, arXiv:2001.09099) and its released code.
-    """
-    windows: set[tuple[Number, Number]] = set()
-    for scale in SCALES:
-        stride = max(round(STRIDE * scale), 1) * unit
-        start = 0 * unit
-        while start < length:
-            windows.add((start, min(start + scale * unit, length)))
-            start += stride
-    return sorted(windows)
 
 
 def watershed_groups(scores: NDArray[np.float64]) -> list[tuple[int, int]]:

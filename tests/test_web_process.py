@@ -7,7 +7,7 @@ import sys
 import pytest
 
 HEAVY = "torch openai transformers sentence_transformers spacy h5py sklearn statsmodels scipy pandas pyarrow"
-HEAVY += " av ir_measures nltk huggingface_hub"
+HEAVY += " av cv2 scenedetect ir_measures nltk huggingface_hub"
 PROGRAM = f"""
 import sys
 import threading

@@ -325,6 +325,13 @@ class Moment(models.Model):
     poster_state = models.CharField(
         max_length=9, choices=PosterState, default=PosterState.MISSING, db_default=PosterState.MISSING.value
     )
+    proposal = models.ForeignKey(
+        "annotation.Proposal",
+        models.PROTECT,
+        null=True,
+        related_name="moments",
+        help_text="Which wrote it, if one did.",
+    )
 
     class Meta:
         constraints = [

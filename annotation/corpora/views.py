@@ -38,6 +38,7 @@ from annotation.corpora.services.videos import VIDEO_SUFFIXES
 from annotation.models import CorpusImport, Moment, Video, VideoUpload
 from annotation.previews.poster_response import no_poster, poster_answer
 from annotation.previews.services import moment_of_part
+from annotation.proposals.selectors import shots_of
 from core.exceptions import MomentJudgeError
 from core.files import IMMUTABLE, file_answer
 from core.lists import page_of
@@ -83,11 +84,12 @@ def corpus(request: MemberRequest, project: Project) -> HttpResponse:
 
 @project_page(STAFF)
 def video(request: MemberRequest, project: Project, video_uuid: UUID) -> HttpResponse:
-    """One video: player, moments, captions to correct, subtitles."""
+    """One video: player, shots, moments, captions to correct, subtitles."""
     row = _video(project, video_uuid)
     context = {
         "video": row,
         "rows": moments_shown(project, row),
+        "shots": shots_of(row),
         "subtitles": row.subtitles.order_by("start_s", "pk"),
         "longest": LONGEST,
     }

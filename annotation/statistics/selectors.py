@@ -5,7 +5,21 @@ from random import Random
 from typing import Any
 
 from django.db import connection
-from django.db.models import Avg, Count, ExpressionWrapper, F, FilteredRelation, FloatField, Max, Min, Q, QuerySet, Sum
+from django.db.models import (
+    Avg,
+    Count,
+    Exists,
+    ExpressionWrapper,
+    F,
+    FilteredRelation,
+    FloatField,
+    Max,
+    Min,
+    OuterRef,
+    Q,
+    QuerySet,
+    Sum,
+)
 
 from accounts.models import Project
 from annotation.captions.selectors import captions_serving
@@ -135,15 +149,22 @@ def captions_sampled(corpus_id: int, size: int) -> tuple[list[tuple[str, str]], 
     return list(rows.values_list("description__text", "text")), len(first)
 
 
+def marked_moments(corpus_id: int) -> QuerySet[Moment]:
+    """Return the moments of a corpus but those that were proposed and that nobody has described: figures are of what
+    people marked."""
+    described = Exists(Description.objects.filter(moment=OuterRef("pk")))
+    return Moment.objects.filter(Q(proposal=None) | described, video__corpus=corpus_id)
+
+
 def spans_with_lengths(corpus_id: int) -> Iterator[tuple[float, float, float]]:
     """Yield start, end and the length of the video of every moment of a corpus, in seconds."""
-    moments = Moment.objects.filter(video__corpus=corpus_id, video__duration_s__gt=0)
+    moments = marked_moments(corpus_id).filter(video__duration_s__gt=0)
     yield from moments.values_list("start_s", "end_s", "video__duration_s").iterator(chunk_size=CHUNK)
 
 
 def moments_of(project: Project, column: str) -> QuerySet[Moment]:
     """The moments that a column counts, but of a training set."""
-    moments = Moment.objects.filter(video__corpus=project.dataset.corpus_id)
+    moments = marked_moments(project.dataset.corpus_id)
     kind, _, name = column.partition(" ")
     if kind == "source":
         return moments.filter(video__source_split=name)

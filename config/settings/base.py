@@ -168,7 +168,7 @@ MENU_ROLES = {
 }
 # Pages that belong to one of the menu though their addresses do not begin with its own
 MENU_BELOW = {
-    "annotation:corpus": ["annotation:video"],
+    "annotation:corpus": ["annotation:video", "annotation:proposals"],
     "judging:query-sets": ["judging:query-set"],
     "pools:pools": ["pools:pool"],
     "judging:review-queue": ["judging:batch-review"],
@@ -423,6 +423,10 @@ SPECTACULAR_SETTINGS = {
         "FeaturesState": "models_runner.models.FeatureSet.State",
         "FeaturesStep": "models_runner.models.FeatureSet.Step",
         "FeaturesKind": "models_runner.models.FeatureSet.Kind",
+        "ProposalMethod": "annotation.models.Proposal.Method",
+        "ProposalState": "annotation.models.Proposal.State",
+        "ProposalStep": "annotation.models.Proposal.Step",
+        "ShotsState": "annotation.models.ShotDetection.State",
     },
 }
 

@@ -31,6 +31,7 @@ OF_PROJECT: Pages = {  # pages that take the project's
     ("batches.", "candidates.", "similarity."): ("judging:queries", "Queries"),
     ("release.",): ("judging:releases", "Releases"),
     ("train_set.",): ("annotation:train-sets", "Training sets"),
+    ("proposal.",): ("annotation:proposals", "Proposals"),
     ("alert.",): ("judging:alerts", "Alerts"),
 }
 OF_PEOPLE: Pages = {  # the same, for leads alone

@@ -19,7 +19,7 @@ from accounts.services.credentials import token_create
 from accounts.services.identities import password_link
 from annotation.captions.selectors import prompt_in_force
 from annotation.captions.services.prompts import prompt_draft_save
-from annotation.models import Moment, Pooling, PromptTrial, Video
+from annotation.models import Moment, Pooling, PromptTrial, Proposal, ShotDetection, Video
 from annotation.pools.services.poolings import Returned
 from core.models import Job
 from judging.guidelines.services import policy_publish
@@ -265,12 +265,30 @@ class BusySite(OwnedSite):
         Release.objects.create(project=new, version=1, state="ready", archive="release.zip")
         yield self.page("models_runner:runs", new, who="manager")  # it has no run by similarity yet
         yield self.page("judging:exam", exam, who="manager")
+        yield from self.with_proposals(calm)
         self.enter("examinee", person := examinee(exam.project))
         yield self.page("judging:desk", exam.project, who="examinee")
         attempt = start(person, exam.project)
         give(person, pairs_in_order(attempt)[0], 3)
         yield self.page("judging:attempt-look", attempt, who="examinee")
         yield Address("home", reverse("home"), "manager")
+
+    def with_proposals(self, project: Project) -> Iterator[Address]:
+        """Yield the page of proposals that are ready, after some that were written; and a video with shots."""
+        video = factories.VideoFactory(corpus=project.dataset.corpus, duration_s=7.0)
+        video.file.save("clip.mp4", ContentFile(b"a video"))
+        about = {"detector": "adaptive", "threshold": 3.0, "version": "1", "moved_at": timezone.now()}
+        detection = ShotDetection.objects.create(video=video, file=video.file.name, state="done", **about)
+        for frame in (50, 75):
+            detection.cuts.create(frame=frame, at_s=frame / 25)
+        unreadable = factories.VideoFactory(corpus=project.dataset.corpus, name=UNBROKEN)
+        ShotDetection.objects.create(video=unreadable, state="failed", error=UNBROKEN, **about)
+        counts = {"n_moments": 3, "n_written": 1, "step": "writing"}
+        shots = {"corpus": project.dataset.corpus, "method": "shots", "threshold": 3.0, **counts}
+        Proposal.objects.create(state="done", **shots)
+        Proposal.objects.create(state="ready", **shots)
+        yield self.page("annotation:proposals", project, who="manager")
+        yield self.page("annotation:video", project, video.uuid, who="manager")
 
     def score_again(self, number: int) -> None:
         """Score one more run on the first release: a study needs three."""

@@ -8,7 +8,7 @@ from django.core.files.base import ContentFile
 from django.utils import timezone
 
 from accounts.models import Project, User
-from annotation.models import CorpusImport, NamedQuerySet, TrainSet, VideoUpload
+from annotation.models import CorpusImport, NamedQuerySet, Proposal, TrainSet, VideoUpload
 from core.models import Job
 from judging.models import Batch, Pair, Release, WebhookDelivery
 from judging.people.services import invitation_create
@@ -112,6 +112,7 @@ class ReleasedSite:
             "import_uuid": imports,
             "upload_uuid": uploads,
             "pooling_uuid": [planned, discardable],
+            "proposal_uuid": self._proposals(),
             "invitation_uuid": [invited],
             "job_uuid": [job],
             "webhook_uuid": [webhook],
@@ -168,6 +169,10 @@ class ReleasedSite:
             "release_create": Right({"key": str(uuid4()), "is_anonymised": True}),
             "release_retry": Right(path={"release_uuid": failed_release}),
             "pool_plan": Right({"runs": [str(own.uuid)], "depth": 5}),
+            "proposal_start": Right({"method": "uniform", "segment_s": 5.0}, path={"project_uuid": described}),
+            "proposal_cancel": Right(path={"proposal_uuid": self.named["proposal_uuid"][1]}),
+            "proposal_resume": Right(path={"proposal_uuid": self.named["proposal_uuid"][2]}),
+            "proposal_undo": Right(path={"proposal_uuid": self.named["proposal_uuid"][3]}),
             "features_start": Right({"kind": "query", "extractor": "builtin-text", "name": "words"}),
             "feature_set": Right(path={"set_uuid": fresh}),
             "features_cancel": Right(path={"set_uuid": fresh}),
@@ -216,6 +221,17 @@ class ReleasedSite:
         row = CorpusImport(owner=owner, corpus_name="c", format="csv", state="checked", file_name="x", file="imports/x")
         row.report.save("report.csv", ContentFile(b"file,line,item,outcome,reason,text\n"))
         return [VideoUploadFactory(project=self.project, size=3)], [row]
+
+    def _proposals(self) -> list[Proposal]:
+        """Return proposals that are ready, at work, cancelled and written, each of a corpus of its own."""
+        rows = []
+        for state in ("ready", "running", "cancelled", "done"):
+            project: Project = ProjectFactory()
+            for role in ("lead", "admin"):
+                MembershipFactory(project=project, user=self.people[role], role=role)
+            about = {"method": "uniform", "segment_s": 5.0, "step": "writing", "n_moments": 0, "n_written": 0}
+            rows.append(Proposal.objects.create(corpus=project.dataset.corpus, state=state, **about))
+        return rows
 
     def _train_sets(self) -> tuple[TrainSet, TrainSet]:
         about = {"project": self.project, "measure": MeasureFactory()}

@@ -48,10 +48,12 @@ LOOKS = WATCHES | {
 LOOKS |= {"train_sets", "train_set_json", "train_set_parquet", "experiments", "experiment", "search"}
 LOOKS |= {"settings_searches", "settings_search"}
 LOOKS |= {"project", "jobs", "job", "policy", "captions", "queries_draft", "train_set", "pools", "pool", "release"}
+LOOKS |= {"shots", "proposals", "proposal"}
 LOOKS |= {"corpora", "corpus_imports", "video_uploads", "video_upload"}
 BUILDS = {"project_create", "batches_open", "candidates_rank", "captions_rewrite", "queries_draw", "train_set_start"}
 BUILDS |= {"train_set_discard", "pool_plan", "pool_open", "pool_discard", "corpus_import_upload"}
 BUILDS |= {"ground_truth_upload", "ground_truth_delete", "video_upload_begin", "video_piece", "video_upload_discard"}
+BUILDS |= {f"proposal_{act}" for act in ("start", "use", "cancel", "resume", "undo")}
 LEADS = {"batch_review", "pair_withdraw", "pair_restore", "query_set_change", "run_withdraw", "policy_publish"}
 LEADS |= {
     "corpus_import",

@@ -22,6 +22,7 @@ from annotation.corpora.services.imports import corpus_import_create, corpus_imp
 from annotation.corpora.services.video_uploads import video_part_add
 from annotation.models import Caption, Moment, PromptTrial, Rewriting, Video, VideoUpload
 from annotation.pools.services.poolings import Draw, Scope, pooling_discard
+from annotation.proposals.services import options_checked, proposal_cancel, proposal_start, proposal_use
 from annotation.statistics.services import statistics_request
 from annotation.train_sets.services import train_set_discard, train_set_start
 from judging.imports import services
@@ -168,6 +169,14 @@ def uploaded_video(ground: Ground) -> TaskScenario:
     row = VideoUploadFactory(project=ground.project, owner=ground.lead, size=len(ground.clip))
     video_part_add(upload=row, offset=0, read=BytesIO(ground.clip).read)
     return TaskScenario((row.pk,), over=failed(VideoUpload.objects.filter(pk=row.pk)))
+
+
+def proposed(ground: Ground) -> TaskScenario:
+    """Windows of a video are to be written."""
+    video = VideoFactory(duration_s=7.0)
+    row = proposal_start(corpus=video.corpus, options=options_checked(method="windows"), actor=None)
+    proposal_use(proposal=row, actor=None, wake=False)
+    return TaskScenario((row.pk,), over=partial(proposal_cancel, proposal=row, actor=None))
 
 
 def forgetful(ground: Ground) -> TaskScenario:
@@ -487,6 +496,7 @@ TASK_SCENARIOS: dict[str, Callable[[Ground], TaskScenario]] = {
     "accounts.tasks.sessions_sweep": nothing,
     "accounts.tasks.password_link_mail": forgetful,
     "accounts.tasks.email_changed_mail": moved,
+    "annotation.tasks.proposal_work": proposed,
     "annotation.tasks.rewriting_run": unwritten,
     "annotation.tasks.caption_redo_make": other_wording,
     "annotation.tasks.edits_check": edited,

@@ -56,6 +56,8 @@ ENDPOINTS: list[Endpoint] = [  # method, name, what the URL names, for whom, wha
     ("get", "captions", "project", STAFF, {}),
     ("get", "pools", "project", STAFF, {}),
     ("get", "video-uploads", "project", STAFF, {}),
+    ("get", "shots", "project", STAFF, {}),
+    ("get", "proposals", "project", STAFF, {}),
     ("get", "release", "release", STAFF, {}),
     ("get", "invitations", "project", LEAD, {}),
     ("get", "webhooks", "project", LEAD, {}),

@@ -18,9 +18,10 @@ from moment_retrieval.losses import RandomNegatives, clip_loss
 from moment_retrieval.models.xml import Xml
 from moment_retrieval.models.xml_ablations import AblatedXml, ConvolutionalEncoder, RecurrentEncoder
 from moment_retrieval.preprocessing import CLIP_S
-from moment_retrieval.proposals import UNIT, Proposals, sliding_windows, watershed_groups
+from moment_retrieval.proposals import UNIT, Proposals, watershed_groups
 from moment_retrieval.search import by_mean, encode_corpus, search
 from moment_retrieval.settings import Decoding, Objective, config_from
+from moment_retrieval.windows import sliding_windows
 from tests.moment_retrieval.baselines.small import batch_of, corpus_of, model_of, sample
 from tests.moment_retrieval.baselines.vectors import PARITY, needs_parity
 from tests.moment_retrieval.shared_data import SHARED

@@ -26,7 +26,9 @@ def area(*rows: tuple[str, str, frozenset[str], str, str]) -> list[Endpoint]:
 
 CORPUS = area(
     ("annotation", "project", STAFF, "get", "corpus captions prompts train-sets splits statistics statistics-csv"),
-    ("annotation", "project", STAFF, "get", "histograms-csv"),
+    ("annotation", "project", STAFF, "get", "histograms-csv proposals"),
+    ("annotation", "project", STAFF, "post", "proposal-start proposal-use proposal-cancel proposal-resume"),
+    ("annotation", "project", STAFF, "post", "proposal-undo"),
     ("annotation", "project", STAFF, "options", "uploads"),
     ("annotation", "video_upload", STAFF, "options", "upload"),
     ("annotation", "project", STAFF, "post", "captions-rewrite caption-decide caption-correct"),

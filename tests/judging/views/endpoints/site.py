@@ -17,7 +17,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Membership, Project, User
-from annotation.models import NamedQuerySet, Pooling, TrainSet, VideoUpload
+from annotation.models import NamedQuerySet, Pooling, Proposal, TrainSet, VideoUpload
 from annotation.statistics.services import statistics_compute
 from judging.guidelines.services import draft_open
 from judging.models import (
@@ -182,6 +182,11 @@ class Site:
         return {"depth": 1}
 
     @cached_property
+    def proposal(self) -> Proposal:
+        """Shots of the corpus are being detected."""
+        return Proposal.objects.create(corpus=self.project.dataset.corpus, method="shots", threshold=3)
+
+    @cached_property
     def pooling(self) -> Pooling:
         return PoolingFactory(project=self.project)  # type: ignore[no-any-return]
 
@@ -326,6 +331,9 @@ class Site:
             return {"text": "Replace names."}
         if endpoint and endpoint[0] == "annotation:train-set-start":
             return self.train_form
+        if endpoint and endpoint[0].startswith("annotation:proposal-"):
+            is_start = endpoint[0].endswith("-start")
+            return {"method": "uniform", "segment_s": 5} if is_start else {"proposal": self.proposal.uuid}
         if endpoint and endpoint[0] == "judging:rules-change":
             return {name: int(getattr(self.project, name)) for name in RULE_FIELDS}
         key = form_key(assignment=self.assignment.uuid, pair=self.pair.uuid, n_answers=1)
