@@ -27,6 +27,7 @@ from annotation.corpora.models import (
 from annotation.pools.models import PoolAnswer, PoolEntry, Pooling, PoolSource
 from annotation.queries.models import Candidate, NamedQuerySet, Query
 from annotation.statistics.models import TextStatistics
+from annotation.topics.models import Topic, TopicImport, TopicVersion
 from annotation.train_sets.models import TrainSet
 
 __all__ = [
@@ -55,6 +56,9 @@ __all__ = [
     "Subtitle",
     "TextStatistics",
     "TextVector",
+    "Topic",
+    "TopicImport",
+    "TopicVersion",
     "TrainSet",
     "Video",
     "VideoPart",

@@ -4,6 +4,17 @@ from annotation.captions.services import captions, prompts, rewriting
 from annotation.corpora.services import imports, video_uploads
 from annotation.previews import services as previews
 from annotation.statistics import services as statistics
+from annotation.topics import services as topics
 from annotation.train_sets import services as train_sets
 
-__all__ = ["captions", "imports", "previews", "prompts", "rewriting", "statistics", "train_sets", "video_uploads"]
+__all__ = [
+    "captions",
+    "imports",
+    "previews",
+    "prompts",
+    "rewriting",
+    "statistics",
+    "topics",
+    "train_sets",
+    "video_uploads",
+]

@@ -56,6 +56,7 @@ VALUES: dict[str, Any] = {
     "split": "test",
     "system": "A system",
     "test": "10%",
+    "title": "A man sings",
     "space": {"lr": "1e-4, 1e-3"},
     "url": "https://hook.example/",
     "val": 500,
@@ -103,6 +104,14 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "run_upload": {"team": "A team", "release": 2},
     "search": {"training": UUID, "limit": 5, "every": True},
     "settings_search_start": {"release": 2, "method": "grid", "n_runs": 6, "seed": 3, "stops_early": False},
+    "topic_change": {"title": "A man", "description": "Sings.", "narrative": "Loudly.", "seen_version": 2},
+    "topic_create": {
+        "description": "Sings.",
+        "narrative": "Loudly.",
+        "number": 301,
+        "split": "val",
+        "query_set": "some",
+    },
     "webhook_change": {"events": ["batch.done"], "is_active": False},
 }
 NAMED_ELSEWHERE = {

@@ -47,9 +47,24 @@ LOOKS = WATCHES | {
 }
 LOOKS |= {"train_sets", "train_set_json", "train_set_parquet", "experiments", "experiment", "search"}
 LOOKS |= {"settings_searches", "settings_search"}
-LOOKS |= {"project", "jobs", "job", "policy", "captions", "queries_draft", "train_set", "pools", "pool", "release"}
+LOOKS |= {
+    "project",
+    "jobs",
+    "job",
+    "policy",
+    "captions",
+    "queries_draft",
+    "topics",
+    "topic",
+    "train_set",
+    "pools",
+    "pool",
+    "release",
+}
+LOOKS |= {"topics", "topic"}
 LOOKS |= {"corpora", "corpus_imports", "video_uploads", "video_upload"}
 BUILDS = {"project_create", "batches_open", "candidates_rank", "captions_rewrite", "queries_draw", "train_set_start"}
+BUILDS |= {"topic_create", "topic_change"}
 BUILDS |= {"train_set_discard", "pool_plan", "pool_open", "pool_discard", "corpus_import_upload"}
 BUILDS |= {"video_upload_begin", "video_piece", "video_upload_discard"}
 LEADS = {"batch_review", "pair_withdraw", "pair_restore", "query_set_change", "run_withdraw", "policy_publish"}

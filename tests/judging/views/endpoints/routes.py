@@ -26,12 +26,14 @@ def area(*rows: tuple[str, str, frozenset[str], str, str]) -> list[Endpoint]:
 
 CORPUS = area(
     ("annotation", "project", STAFF, "get", "corpus captions prompts train-sets splits statistics statistics-csv"),
-    ("annotation", "project", STAFF, "get", "histograms-csv"),
+    ("annotation", "project", STAFF, "get", "histograms-csv topics topic-import-new"),
     ("annotation", "project", STAFF, "options", "uploads"),
     ("annotation", "video_upload", STAFF, "options", "upload"),
     ("annotation", "project", STAFF, "post", "captions-rewrite caption-decide caption-correct"),
     ("annotation", "project", STAFF, "post", "caption-undo train-set-start prompt-save prompt-discard"),
-    ("annotation", "project", STAFF, "post", "queries-draw statistics-compute"),
+    ("annotation", "project", STAFF, "post", "queries-draw statistics-compute topic-new"),
+    ("annotation", "topic", STAFF, "get", "topic"),
+    ("annotation", "topic", STAFF, "post", "topic-change"),
     ("annotation", "train_set", STAFF, "get", "train-set-discard train-set-json train-set-parquet"),
 )
 DESK = area(
