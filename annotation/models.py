@@ -24,7 +24,7 @@ from annotation.corpora.models import (
     VideoPart,
     VideoUpload,
 )
-from annotation.pools.models import PoolAnswer, PoolEntry, Pooling, PoolSource
+from annotation.pools.models import PoolAnswer, PoolEntry, Pooling, PoolSource, PoolSpan, PoolSpanEntry
 from annotation.queries.models import Candidate, NamedQuerySet, Query
 from annotation.statistics.models import TextStatistics
 from annotation.topics.models import Topic, TopicImport, TopicVersion
@@ -46,6 +46,8 @@ __all__ = [
     "PoolAnswer",
     "PoolEntry",
     "PoolSource",
+    "PoolSpan",
+    "PoolSpanEntry",
     "Pooling",
     "ProjectCorpus",
     "Prompt",

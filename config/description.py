@@ -17,6 +17,7 @@ FOR = {
     "annotation.corpora.api": "For leads and admins",
     "annotation.captions.api": "For leads and admins",
     "annotation.queries.api": "For leads and admins",
+    "annotation.topics.api": "For leads and admins",
     "annotation.train_sets.api": "For leads and admins",
     "models_runner.pools.api": "For leads and admins",
     "models_runner.search.api": "For leads and admins",

@@ -406,7 +406,10 @@ class Client(Requests):
         return self._pages(f"projects/{project}/pools/")
 
     def pool_plan(self, project: str, *, runs: list[str], **options: Any) -> Json:
-        """Plan a pool from runs, with ``depth``, ``iou_min`` and a ``split`` or ``query_set``."""
+        """Plan a pool from runs, with ``depth``, ``iou_min`` and a ``split`` or ``query_set``.
+
+        ``makes_moments`` makes moments of the spans that fit none.
+        """
         return self._row("POST", f"projects/{project}/pools/", {"runs": runs, **options}, once=True)
 
     def pool(self, pool: str) -> Json:

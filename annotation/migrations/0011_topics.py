@@ -60,6 +60,7 @@ class Migration(migrations.Migration):
                 ('title', models.TextField(help_text='The text of the query, which annotators see and moments are ranked by.')),
                 ('description', models.TextField(blank=True)),
                 ('narrative', models.TextField(blank=True, help_text='What is relevant and what is not.')),
+                ('judgments_imported', models.PositiveIntegerField(default=0, help_text='Judgments given under it, as an imported release says.')),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('created_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('topic', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='versions', to='annotation.topic')),

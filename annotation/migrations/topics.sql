@@ -1,4 +1,4 @@
--- Versions of topics are only ever added, and the title of each is the text of its query when it is added.
+-- Versions of topics are only ever added, and the title of the last one is the text of its query when it is added.
 CREATE FUNCTION topic_version_is_append_only() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     RAISE EXCEPTION 'versions of topics are append-only' USING ERRCODE = 'integrity_constraint_violation';
@@ -8,7 +8,8 @@ CREATE TRIGGER topic_version_is_append_only BEFORE DELETE OR UPDATE ON annotatio
 
 CREATE FUNCTION topic_version_has_the_text() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    IF NOT EXISTS (SELECT FROM annotation_query WHERE id = NEW.topic_id AND text = NEW.title) THEN
+    IF NOT EXISTS (SELECT FROM annotation_topicversion WHERE topic_id = NEW.topic_id AND version > NEW.version)
+        AND NOT EXISTS (SELECT FROM annotation_query WHERE id = NEW.topic_id AND text = NEW.title) THEN
         RAISE EXCEPTION 'the title of a topic is the text of its query'
             USING ERRCODE = 'integrity_constraint_violation';
     END IF;

@@ -31,6 +31,9 @@ class TopicVersion(models.Model):
     title = models.TextField(help_text="The text of the query, which annotators see and moments are ranked by.")
     description = models.TextField(blank=True)
     narrative = models.TextField(blank=True, help_text="What is relevant and what is not.")
+    judgments_imported = models.PositiveIntegerField(
+        default=0, help_text="Judgments given under it, as an imported release says."
+    )
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -1,7 +1,5 @@
 """Reads of topics: those of a project with the version in force, what stands against a new title, and all versions."""
 
-from collections.abc import Iterable
-
 from django.db.models import Count, Exists, OuterRef, QuerySet
 
 from accounts.models import Membership, Project, User
@@ -39,7 +37,7 @@ def may_import_topics(*, actor: User, project: Project) -> bool:
     return Membership.objects.filter(user=actor, project=project, roles__overlap=Membership.STAFF).exists()
 
 
-def all_versions(query_ids: Iterable[int]) -> QuerySet[TopicVersion]:
-    """Return every version of the topics of these queries, by number and version."""
-    rows = TopicVersion.objects.filter(topic__in=query_ids).select_related("topic__query")
+def all_versions(project: Project) -> QuerySet[TopicVersion]:
+    """Return every version of the project's topics, by number and version."""
+    rows = TopicVersion.objects.filter(topic__query__project=project).select_related("topic__query")
     return rows.order_by("topic__query__number", "version")

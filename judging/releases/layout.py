@@ -26,6 +26,7 @@ RAW, JUDGMENTS, PAIRS, QRELS = "raw_annotation.csv", "judgments.csv", "pairs.csv
 POOL = "pool.txt"
 NO_BATCH = "no-batch"  # stratum in the pool of candidates that no batch has put to annotators
 QUERIES, CANDIDATES, BATCHES, MISSING = "queries.csv", "candidates.csv", "batches.csv", "missing.csv"
+TOPICS = "topics.jsonl"  # where a project has topics
 POOL_ANSWERS, POOL_ENTRIES = "pool_answers.csv", "pool_entries.csv"
 
 TEXTS = tomllib.loads(Path(__file__).with_name("texts.toml").read_text(encoding="utf-8"))

@@ -294,7 +294,7 @@ class Site:
         if endpoint and endpoint[0] == "annotation:prompt-save":
             return {"text": "Replace names."}
         if endpoint and endpoint[0] in ("annotation:topic-new", "annotation:topic-change"):
-            return {"title": "A dog runs", "split": "test", "seen_version": 1}
+            return {"title": f"A dog runs {uuid4()}", "split": "test", "seen_version": self.topic.versions.count()}
         if endpoint and endpoint[0] == "annotation:train-set-start":
             return self.train_form
         if endpoint and endpoint[0] == "judging:rules-change":
