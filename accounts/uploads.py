@@ -64,7 +64,12 @@ def save_form(
 
 
 def upload_urls(
-    kind: UploadKind[Row], prefix: str, *, page: str, back: str, show: Callable[[HttpRequest, Row], HttpResponse]
+    kind: UploadKind[Row],
+    prefix: str,
+    *,
+    page: str,
+    back: str | Callable[[Row], HttpResponse],
+    show: Callable[[HttpRequest, Row], HttpResponse],
 ) -> list[URLPattern]:
     """Return the pages of one upload, for its owner alone.
 
@@ -72,7 +77,7 @@ def upload_urls(
         kind: the work that checks and imports it.
         prefix: of the addresses.
         page: full name of the page of one upload; the names of the others begin with it.
-        back: full name of the page that lists them.
+        back: full name of the page that lists them, or what leads to it where each has its own.
         show: renders the page: how far it is, what was found in it, and the question whether to import it.
     """
 
@@ -93,9 +98,10 @@ def upload_urls(
     @staff_page
     @post_only(page)
     def import_discard(request: HttpRequest, import_uuid: UUID) -> HttpResponse:
-        kind.discard(row=own(request, import_uuid), actor=cast(User, request.user))
+        row = own(request, import_uuid)
+        kind.discard(row=row, actor=cast(User, request.user))
         messages.success(request, "The file was discarded; nothing was imported.")
-        return redirect(back)
+        return redirect(back) if isinstance(back, str) else back(row)
 
     @staff_page
     def import_report(request: HttpRequest, import_uuid: UUID) -> FileResponse:

@@ -4,6 +4,7 @@ from annotation.captions import api as captions_api
 from annotation.corpora import api as corpora_api
 from annotation.proposals import api as proposals_api
 from annotation.queries import api as queries_api
+from annotation.topics import api as topics_api
 from annotation.train_sets import api as train_sets_api
 
 urlpatterns = [
@@ -25,6 +26,8 @@ urlpatterns = [
     path("projects/<uuid:project_uuid>/captions/", captions_api.Captions.as_view(), name="captions"),
     path("projects/<uuid:project_uuid>/captions/rewrite/", captions_api.Rewrite.as_view(), name="captions-rewrite"),
     path("projects/<uuid:project_uuid>/queries/draw/", queries_api.Draw.as_view(), name="queries-draw"),
+    path("projects/<uuid:project_uuid>/topics/", topics_api.Topics.as_view(), name="topics"),
+    path("topics/<uuid:topic_uuid>/", topics_api.OneTopic.as_view(), name="topic"),
     path("projects/<uuid:project_uuid>/train-sets/", train_sets_api.TrainSets.as_view(), name="train-sets"),
     path("train-sets/<uuid:set_uuid>/", train_sets_api.OneTrainSet.as_view(), name="train-set"),
     path("train-sets/<uuid:set_uuid>.json", train_sets_api.TrainSetJson.as_view(), name="train-set-json"),

@@ -24,10 +24,11 @@ from annotation.corpora.models import (
     VideoPart,
     VideoUpload,
 )
-from annotation.pools.models import PoolAnswer, PoolEntry, Pooling, PoolSource
+from annotation.pools.models import PoolAnswer, PoolEntry, Pooling, PoolSource, PoolSpan, PoolSpanEntry
 from annotation.proposals.models import Proposal, ShotCut, ShotDetection
 from annotation.queries.models import Candidate, NamedQuerySet, Query
 from annotation.statistics.models import TextStatistics
+from annotation.topics.models import Topic, TopicImport, TopicVersion
 from annotation.train_sets.models import TrainSet
 
 __all__ = [
@@ -46,6 +47,8 @@ __all__ = [
     "PoolAnswer",
     "PoolEntry",
     "PoolSource",
+    "PoolSpan",
+    "PoolSpanEntry",
     "Pooling",
     "ProjectCorpus",
     "Prompt",
@@ -59,6 +62,9 @@ __all__ = [
     "Subtitle",
     "TextStatistics",
     "TextVector",
+    "Topic",
+    "TopicImport",
+    "TopicVersion",
     "TrainSet",
     "Video",
     "VideoPart",

@@ -6,6 +6,7 @@ from annotation.previews import playback
 from annotation.previews import services as previews
 from annotation.proposals import services as proposals
 from annotation.statistics import services as statistics
+from annotation.topics import services as topics
 from annotation.train_sets import services as train_sets
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "proposals",
     "rewriting",
     "statistics",
+    "topics",
     "train_sets",
     "video_uploads",
 ]

@@ -5,6 +5,7 @@ from annotation.corpora import views as corpora_views
 from annotation.proposals import views as proposals_views
 from annotation.queries import views as queries_views
 from annotation.statistics import views as statistics_views
+from annotation.topics import views as topics_views
 from annotation.train_sets import views as train_sets_views
 
 app_name = "annotation"
@@ -39,6 +40,12 @@ urlpatterns = [
     path("training/<uuid:set_uuid>/parquet/", train_sets_views.download_parquet, name="train-set-parquet"),
     path("<uuid:project_uuid>/splits/", queries_views.splits, name="splits"),
     path("<uuid:project_uuid>/splits/draw/", queries_views.draw, name="queries-draw"),
+    *topics_views.import_urls,
+    path("<uuid:project_uuid>/topics/", topics_views.topics, name="topics"),
+    path("<uuid:project_uuid>/topics/new/", topics_views.topic_new, name="topic-new"),
+    path("<uuid:project_uuid>/topics/import/", topics_views.import_new, name="topic-import-new"),
+    path("topics/<uuid:topic_uuid>/", topics_views.topic, name="topic"),
+    path("topics/<uuid:topic_uuid>/change/", topics_views.topic_change, name="topic-change"),
     path("<uuid:project_uuid>/statistics/", statistics_views.statistics, name="statistics"),
     path("<uuid:project_uuid>/statistics/compute/", statistics_views.compute, name="statistics-compute"),
     path("<uuid:project_uuid>/statistics.csv", statistics_views.measures_csv, name="statistics-csv"),

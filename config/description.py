@@ -18,6 +18,7 @@ FOR = {
     "annotation.captions.api": "For leads and admins",
     "annotation.proposals.api": "For leads and admins",
     "annotation.queries.api": "For leads and admins",
+    "annotation.topics.api": "For leads and admins",
     "annotation.train_sets.api": "For leads and admins",
     "models_runner.pools.api": "For leads and admins",
     "models_runner.search.api": "For leads and admins",

@@ -45,7 +45,9 @@ def refuse_staff_with_grades(sender: object, project: Any, user: Any, roles: Any
 def forget_file_names(sender: object, user: Any, **kwargs: object) -> None:
     """A file may be named after whoever uploaded it."""
     from annotation.corpora.services.imports import file_names_forget
+    from annotation.topics.services import topic_file_names_forget
     from judging.models import JudgmentImport
 
     file_names_forget(owner=user)
+    topic_file_names_forget(owner=user)
     JudgmentImport.objects.filter(owner=user).update(file_name="erased")

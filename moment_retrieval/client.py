@@ -236,6 +236,22 @@ class Client(Requests):
         body = {"val": val, "test": test, "seed": seed, **options}
         return self._row("POST", f"projects/{project}/queries/draw/", body, once=True)
 
+    def topics(self, project: str) -> Iterator[Json]:
+        """Yield topics, by number."""
+        return self._pages(f"projects/{project}/topics/")
+
+    def topic_create(self, project: str, *, title: str, **options: Any) -> Json:
+        """Write a topic, with ``description``, ``narrative``, ``number``, ``split`` and its ``query_set``."""
+        return self._row("POST", f"projects/{project}/topics/", {"title": title, **options}, once=True)
+
+    def topic(self, topic: str) -> Json:
+        """Return a topic as its version in force says."""
+        return self._row("GET", f"topics/{topic}/")
+
+    def topic_change(self, topic: str, **options: Any) -> Json:
+        """Put another ``title``, ``description`` or ``narrative`` in force, if ``seen_version`` still is."""
+        return self._row("PATCH", f"topics/{topic}/", options)
+
     def candidates_rank(self, project: str, **options: Any) -> Json:
         """Rank candidates, by a ``similarity`` if you name one; return the job."""
         return self._row("POST", f"projects/{project}/candidates/rank/", options)
@@ -425,7 +441,10 @@ class Client(Requests):
         return self._pages(f"projects/{project}/pools/")
 
     def pool_plan(self, project: str, *, runs: list[str], **options: Any) -> Json:
-        """Plan a pool from runs, with ``depth``, ``iou_min`` and a ``split`` or ``query_set``."""
+        """Plan a pool from runs, with ``depth``, ``iou_min`` and a ``split`` or ``query_set``.
+
+        ``makes_moments`` makes moments of the spans that fit none.
+        """
         return self._row("POST", f"projects/{project}/pools/", {"runs": runs, **options}, once=True)
 
     def pool(self, pool: str) -> Json:

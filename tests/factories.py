@@ -25,6 +25,7 @@ from annotation.models import (
     Pooling,
     PoolSource,
     Query,
+    TopicVersion,
     Video,
     VideoUpload,
 )
@@ -339,6 +340,9 @@ class AssignmentFactory(Numbered):
     round = factory.SelfAttribute("batch.round")
     slot = 1
     annotator = factory.LazyAttribute(lambda row: annotator(row.project))
+    topic_version = factory.LazyAttribute(
+        lambda row: TopicVersion.objects.filter(topic=row.batch.query_id).order_by("-version").first()
+    )
     shuffle_seed = 7
     pair_ids = factory.LazyAttribute(lambda row: pairs_left(row.batch, row.round, row.slot))
     expires_at = NOW + 20 * MINUTES

@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import F, Q
 
 from accounts.models import Project, User
-from annotation.corpora.models import Moment
+from annotation.corpora.models import Moment, Video
 from annotation.queries.models import NamedQuerySet, Query
 
 
@@ -31,6 +31,9 @@ class Pooling(models.Model):
     iou_min = models.FloatField(help_text="From which overlap a span stands for a moment.")
     split = models.CharField(max_length=5, choices=Query.Split, blank=True, help_text="Empty: both judged ones.")
     query_set = models.ForeignKey(NamedQuerySet, models.PROTECT, null=True, related_name="+", help_text="Null: all.")
+    makes_moments = models.BooleanField(
+        default=False, db_default=False, help_text="Spans that fit no moment become moments when it is opened."
+    )
     seed = models.PositiveBigIntegerField(null=True, help_text="Of a coverage study's draw; null for runs.")
     others = models.PositiveSmallIntegerField(null=True, help_text="Moments a coverage study draws for each query.")
     state = models.CharField(max_length=9, choices=State, default=State.PREPARING)
@@ -49,6 +52,9 @@ class Pooling(models.Model):
             models.CheckConstraint(
                 condition=Q(seed__isnull=True, others__isnull=True) | Q(seed__isnull=False, others__isnull=False),
                 name="pooling_draws_with_a_seed",
+            ),
+            models.CheckConstraint(
+                condition=Q(makes_moments=False) | Q(seed__isnull=True), name="pooling_of_a_draw_makes_no_moments"
             ),
             models.CheckConstraint(
                 condition=Q(state__in=["opening", "done"], opened_at__isnull=False)
@@ -129,4 +135,50 @@ class PoolEntry(models.Model):
             ),
             models.UniqueConstraint(fields=["answer", "moment"], name="pool_entry_once_per_answer_and_moment"),
             models.CheckConstraint(condition=Q(rank__gte=1), name="pool_entry_rank_from_1"),
+        ]
+
+
+class PoolSpan(models.Model):
+    """A span of runs that fits no moment. A moment is made of it when its pool is opened, so it says which moments came
+    so, and by which pool."""
+
+    pooling = models.ForeignKey(
+        Pooling, models.CASCADE, null=True, related_name="new_spans", help_text="Null: of an import without its pool."
+    )
+    video = models.ForeignKey(Video, models.PROTECT, related_name="+")
+    start_s = models.FloatField()
+    end_s = models.FloatField()
+    moment = models.ForeignKey(Moment, models.PROTECT, null=True, related_name="pool_spans")
+    is_new = models.BooleanField(default=False, help_text="The moment was made of it; else it was there by then.")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["pooling", "video", "start_s", "end_s"], name="pool_span_once_per_pooling_and_span"
+            ),
+            models.UniqueConstraint(fields=["moment"], condition=Q(is_new=True), name="pool_span_makes_a_moment_once"),
+            models.CheckConstraint(
+                condition=Q(start_s__gte=0, start_s__lt=F("end_s")), name="pool_span_starts_before_it_ends"
+            ),
+            models.CheckConstraint(
+                condition=Q(is_new=False) | Q(moment__isnull=False), name="pool_span_that_is_new_has_its_moment"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.video_id} {self.start_s:.2f}-{self.end_s:.2f} s"
+
+
+class PoolSpanEntry(models.Model):
+    """A source's result for a query that is of a span without a moment; an entry of the pool once there is one."""
+
+    answer = models.ForeignKey(PoolAnswer, models.CASCADE, related_name="span_entries")
+    span = models.ForeignKey(PoolSpan, models.CASCADE, related_name="entries")
+    rank = models.PositiveSmallIntegerField(help_text="Its best rank in the source.")
+
+    class Meta:
+        verbose_name_plural = "pool span entries"
+        constraints = [
+            models.UniqueConstraint(fields=["answer", "span"], name="pool_span_entry_once_per_answer_and_span"),
+            models.CheckConstraint(condition=Q(rank__gte=1), name="pool_span_entry_rank_from_1"),
         ]

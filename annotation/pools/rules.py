@@ -4,7 +4,8 @@ By similarity, the product of queries and captions is taken block by block in si
 best by it is ranked by similarities computed once more in double precision, so that every machine ranks alike.
 
 By runs, as at TREC: the union of the best of each run. A run answers with spans, which need not be moments of the
-corpus; each becomes the moment that it overlaps most, where it overlaps one enough.
+corpus; each becomes the moment that it overlaps most, where it overlaps one enough. Where a pool makes moments, the
+others become moments themselves, those that overlap each other enough one of them.
 
 A coverage study adds the best by similarity, to say how relevance falls with rank, and a random draw of all others.
 Source: TVR-Ranking, appendix B.3 (arXiv:2407.06597): 10 random queries, the 60 best and 60 random others.
@@ -224,6 +225,7 @@ def top_moments(
 
 RUN_DEPTH = 20  # ranks of a run that are looked at
 IOU_MIN = 0.7  # the strictest of the measures
+JOIN_IOU = 0.5  # where spans become moments: from which overlap one is the moment of another
 QUERIES, TOP, OTHERS = 10, 60, 60  # the paper's
 
 
@@ -243,6 +245,47 @@ def moment_of(span: Span, moments: Iterable[tuple[int, Span]], *, iou_min: float
     overlaps = [(-span_iou(span, other), moment) for moment, other in moments]
     best, moment = min(overlaps, default=(0.0, -1))
     return moment if -best >= iou_min else None
+
+
+def iou_by_default(*, makes_moments: bool) -> float:
+    return JOIN_IOU if makes_moments else IOU_MIN
+
+
+def clipped(span: Span, duration_s: float) -> Span:
+    """Return the part of the span that lies in its video. Raises ValueError where there is none."""
+    start_s, end_s = max(0.0, span.start_s), min(duration_s, span.end_s)
+    if not start_s < end_s:
+        raise ValueError(f"{span.start_s:g} to {span.end_s:g} s holds nothing of its video of {duration_s:g} s")
+    return Span(span.video, start_s, end_s)
+
+
+def spans_joined(ranked: Iterable[tuple[Span, int]], *, iou_min: float) -> dict[Span, Span]:
+    """Return for each span the one whose moment it is of: itself where it becomes a moment.
+
+    The spans are looked at in one order, whatever runs they come from and in whichever order these are read: the best
+    rank goes first, then what was returned more often, then the earlier start and end. Each joins the span-moment of
+    its video that it overlaps most, of several the first made, where their IoU reaches ``iou_min``; else it becomes a
+    moment. So no two span-moments overlap as much as that.
+
+    Args:
+        ranked: spans within their videos with their ranks, once for each time that a run returned one for a query.
+    """
+    ranks: dict[Span, list[int]] = {}
+    for span, rank in ranked:
+        ranks.setdefault(span, []).append(rank)
+
+    def turn(span: Span) -> tuple[object, ...]:
+        return min(ranks[span]), -len(ranks[span]), span.start_s, span.end_s
+
+    span_moments: dict[str, list[tuple[int, Span]]] = {}  # by video, numbered in the order made
+    targets: dict[Span, Span] = {}
+    for span in sorted(ranks, key=turn):
+        others = span_moments.setdefault(span.video, [])
+        index = moment_of(span, others, iou_min=iou_min)
+        if index is None:
+            others.append((len(others), span))
+        targets[span] = span if index is None else others[index][1]
+    return targets
 
 
 def best_ranks(ranked: Iterable[tuple[int, int]]) -> dict[int, int]:

@@ -107,6 +107,7 @@ STAFF_MENU = {
         ("Query sets", "judging:query-sets"),
         ("Pools", "pools:pools"),
         ("Splits", "annotation:splits"),
+        ("Topics", "annotation:topics"),
         ("Training sets", "annotation:train-sets"),
         ("Statistics", "annotation:statistics"),
     ],
@@ -169,6 +170,7 @@ MENU_ROLES = {
 # Pages that belong to one of the menu though their addresses do not begin with its own
 MENU_BELOW = {
     "annotation:corpus": ["annotation:video", "annotation:proposals"],
+    "annotation:topics": ["annotation:topic", "annotation:topic-import"],
     "judging:query-sets": ["judging:query-set"],
     "pools:pools": ["pools:pool"],
     "judging:review-queue": ["judging:batch-review"],

@@ -20,6 +20,7 @@ BY_SUBJECT: Pages = {  # pages that take the object's UUID
     ("known_pair.",): ("judging:known-exam", "Exam"),
     ("training.grade", "tutorial."): ("judging:training-pair", "Pair"),
     ("query_set.",): ("judging:query-set", "Query set"),
+    ("topic.",): ("annotation:topic", "Topic"),
     ("coverage.",): ("judging:coverage-study", "Study"),
 }
 OF_PROJECT: Pages = {  # pages that take the project's
@@ -27,6 +28,7 @@ OF_PROJECT: Pages = {  # pages that take the project's
     ("training.draw",): ("judging:training", "Training"),
     ("gate.question.",): ("judging:screening-questions", "Screening test"),
     ("queries.",): ("annotation:splits", "Splits"),
+    ("topics.import",): ("annotation:topics", "Topics"),
     ("caption",): ("annotation:captions", "Captions"),
     ("batches.", "candidates.", "similarity."): ("judging:queries", "Queries"),
     ("release.",): ("judging:releases", "Releases"),

@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import islice
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,9 @@ from django.utils import timezone
 from accounts.models import Membership, Project, User
 from accounts.services.members import member_add, placeholder_annotators, placeholder_user
 from annotation.corpora.services.corpora import project_over, row_create, rows_create
-from annotation.models import Candidate, Corpus, PoolAnswer, PoolEntry, Query
+from annotation.models import Candidate, Corpus, PoolAnswer, PoolEntry, Query, Topic, TopicVersion
 from annotation.pools.rules import BATCHES, strata_rows
+from annotation.topics.files import texts_of
 from core.audit import audit_record
 from core.exceptions import ImportRefused, NotPossible
 from judging.imports.historic import placeholders_create
@@ -24,7 +26,7 @@ from judging.imports.release_project import Ranked, ReleaseIntake, corpus_store,
 from judging.models import Batch, BatchReview, Judgment, Pair
 from judging.releases import layout, reading
 from judging.releases.metadata import IMPORT
-from judging.releases.reading import Cells, document, rows
+from judging.releases.reading import Cells, document, objects, rows
 from judging.work import rules
 from judging.work.models import BULK
 
@@ -167,6 +169,31 @@ def _queries_store(intake: ReleaseIntake) -> None:
         duplicates.append(query)
     intake.bad.refuse()
     rows_create(duplicates)
+    _topics_store(intake)
+
+
+def _topics_store(intake: ReleaseIntake) -> None:
+    """Store all versions of the topics, where the release has some; the last one of each first, as its title is the
+    query's text, which those of earlier ones need not be."""
+
+    def read(line: dict[str, Any]) -> TopicVersion:
+        number, version, n_judgments = line["number"], line["version"], line["judgments"]
+        if number not in intake.queries:
+            raise ValueError(f"number {str(number)[:40]} is no query that is judged for itself")
+        if type(version) is not int or not 1 <= version <= LARGEST_RANK:
+            raise ValueError(f"version is {str(version)[:40]}, no whole number from 1 to {LARGEST_RANK}")
+        if type(n_judgments) is not int or not 0 <= n_judgments <= 2**31 - 1:
+            raise ValueError(f"judgments is {str(n_judgments)[:40]}, no count")
+        topic = topics.setdefault(number, Topic(query=intake.queries[number]))
+        return TopicVersion(topic=topic, version=version, judgments_imported=n_judgments, **texts_of(line))
+
+    if not (intake.folder / layout.TOPICS).is_file():
+        return
+    topics: dict[int, Topic] = {}
+    versions = list(objects(intake.folder, layout.TOPICS, read, intake.bad))
+    intake.bad.refuse()
+    rows_create(topics.values())
+    rows_create(sorted(versions, key=attrgetter("version"), reverse=True))
 
 
 def _query(intake: ReleaseIntake, cells: Cells) -> Query:

@@ -7,7 +7,7 @@ from decimal import Decimal
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from django.core.exceptions import ValidationError
 from django.utils import timezone
@@ -22,6 +22,7 @@ from annotation.models import (
     NamedQuerySet,
     Pooling,
     PoolSource,
+    PoolSpan,
     Query,
     Video,
 )
@@ -39,7 +40,16 @@ NOT_CUT = "It could not be cut where it was released."
 Span = tuple[str, float, float]
 Ranked = tuple[int, int]  # a query's number, a rank or the number of a batch
 T = TypeVar("T")
-MomentLine = tuple[Span, bool, list[dict[str, Any]]]  # whether it could not be cut, and its captions
+
+
+class MomentLine(NamedTuple):
+    """A line of the file of moments."""
+
+    span: Span
+    is_not_cut: bool
+    captions: list[dict[str, Any]]
+    is_of_a_pool: bool  # made of a span that a run returned
+    pool: int | None  # the number of its pool, where the release holds it
 
 
 @dataclass
@@ -51,6 +61,7 @@ class ReleaseIntake:
     bad: BadLines = field(default_factory=BadLines)
     videos: dict[str, int] = field(default_factory=dict)
     moments: dict[Span, int] = field(default_factory=dict)
+    pool_moments: list[tuple[Moment, int | None]] = field(default_factory=list)  # made by pools, with their numbers
     captions: dict[int, int] = field(default_factory=dict)  # by the description's number
     wordings: dict[int, dict[int, str]] = field(default_factory=dict)  # captions of a moment, by its key
     guidelines: dict[int, int] = field(default_factory=dict)
@@ -106,7 +117,10 @@ def _moment(intake: ReleaseIntake, line: dict[str, Any]) -> MomentLine:
             raise ValueError("a caption has a number and says something")
         Description.Kind(caption["kind"])
         Caption.Provider(caption["provider"])
-    return span, bool(line.get("not_cut")), line["captions"]
+    pool = line.get("pool")
+    if pool is not None and type(pool) is not int:
+        raise ValueError(f"pool is {str(pool)[:40]!r}, no number of a pool")
+    return MomentLine(span, bool(line.get("not_cut")), line["captions"], "pool" in line, pool)
 
 
 def _moments_store(corpus: Corpus, lines: list[MomentLine], intake: ReleaseIntake) -> None:
@@ -118,10 +132,15 @@ def _moments_store(corpus: Corpus, lines: list[MomentLine], intake: ReleaseIntak
             preview_state=Moment.Preview.FAILED if not_cut else Moment.Preview.MISSING,
             preview_error=NOT_CUT if not_cut else "",
         )
-        for (video, start_s, end_s), not_cut, _ in lines
+        for (video, start_s, end_s), not_cut, *_ in lines
     )
     intake.moments |= {span: moment.pk for (span, *_), moment in zip(lines, moments, strict=True)}
-    moment_captions = [(moment, caption) for (*_, own), moment in zip(lines, moments, strict=True) for caption in own]
+    intake.pool_moments += [
+        (moment, line.pool) for line, moment in zip(lines, moments, strict=True) if line.is_of_a_pool
+    ]
+    moment_captions = [
+        (moment, caption) for line, moment in zip(lines, moments, strict=True) for caption in line.captions
+    ]
     descriptions = rows_create(
         Description(corpus=corpus, moment=moment, source_id=caption["id"], text=caption["text"], kind=caption["kind"])
         for moment, caption in moment_captions
@@ -156,6 +175,17 @@ def rules_store(intake: ReleaseIntake, settings: dict[str, Any]) -> None:
         intake.measures[record["number"]] = measure_named(**measure_key).pk
     for record in settings["pools"]:
         _pool(intake, record)
+    if unknown := [pool for _, pool in intake.pool_moments if pool is not None and pool not in intake.pools]:
+        raise ImportRefused(f"{MOMENTS}: pool {unknown[0]} of a moment is not in {SETTINGS}.")
+    rows_create(
+        PoolSpan(
+            pooling_id=None if pool is None else intake.pools[pool],
+            **{name: getattr(moment, name) for name in ("video_id", "start_s", "end_s")},
+            moment=moment,
+            is_new=True,
+        )
+        for moment, pool in intake.pool_moments
+    )
     words = {name: str(settings["words"].get(name, "")) for name in WORDS}
     if any(words.values()):
         row = ReleaseWords(project=project, **words)
@@ -216,6 +246,7 @@ def _guideline(intake: ReleaseIntake, record: dict[str, Any]) -> Guideline:
 def _pool(intake: ReleaseIntake, record: dict[str, Any]) -> None:
     query_set = intake.query_sets[record["query_set"]] if record["query_set"] else None
     values = {name: record[name] for name in ("depth", "iou_min", "split", "seed", "others")}
+    values["makes_moments"] = bool(record.get("makes_moments"))
     state: dict[str, Any] = {"state": Pooling.State.DONE, "opened_at": timezone.now()}
     row = row_create(Pooling(project=intake.project, query_set=query_set, **state, **values))
     intake.pools[record["number"]] = row.pk

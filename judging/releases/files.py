@@ -15,18 +15,20 @@ from urllib.parse import quote
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from django.conf import settings
-from django.db.models import Model
+from django.db.models import Count, Model
 
 from accounts.models import Project
 from annotation.captions.selectors import captions_serving
 from annotation.models import Candidate, Moment, PoolAnswer, PoolEntry, Query
 from annotation.pools.rules import Stratum, strata_of
 from annotation.pools.services.candidates import measure_of
+from annotation.pools.services.new_moments import pools_of_moments
 from annotation.queries.selectors import queries_to_train_on
 from annotation.similarity import registry
+from annotation.topics.selectors import all_versions
 from annotation.train_sets.files import JsonArrayFile, JsonTrainFile
 from annotation.train_sets.services import train_pool_of
-from judging.models import Batch, BatchReview, Pair, Release
+from judging.models import Assignment, Batch, BatchReview, Judgment, Pair, Release
 from judging.releases import layout
 from judging.releases.documents import counts_of, datasheet, manifest_facts, readme
 from judging.releases.layout import csv_file, write_json, yes
@@ -74,6 +76,7 @@ def write_content(scope: Scope, folder: Path, on_step: OnStep = untold) -> tuple
     on_step(Step.JUDGED, 0, len(scope.listed))
     last = write_judged(scope, folder, partial(on_step, Step.JUDGED))
     write_queries(scope, folder)
+    write_topics(scope, folder)
     for name, rows in (
         (layout.POOL_ANSWERS, _answers(scope)),
         (layout.POOL_ENTRIES, _pool_entries(scope)),
@@ -343,6 +346,7 @@ def _moments(scope: Scope, on_progress: OnProgress) -> Iterator[str]:
     corpus = scope.project.dataset.corpus
     moments = Moment.objects.filter(video__corpus=corpus, video__corpus__is_placeholder=False)
     n_done, total = 0, moments.count()
+    pools, pool_of = numbers_by_key(scope.pools), pools_of_moments(corpus.pk)
     columns = ("pk", "video__name", "start_s", "end_s", "preview_state")
     rows = moments.order_by("pk").values_list(*columns).iterator(chunk_size=CHUNK)
     while chunk := list(islice(rows, CHUNK)):
@@ -351,6 +355,8 @@ def _moments(scope: Scope, on_progress: OnProgress) -> Iterator[str]:
             moment: dict[str, Any] = {"video_name": video, "start": start_s, "end": end_s}
             if preview == Moment.Preview.FAILED:
                 moment["not_cut"] = True
+            if pk in pool_of:
+                moment["pool"] = pools.get(pool_of[pk] or 0)
             yield json.dumps({**moment, "captions": captions.get(pk, [])}, ensure_ascii=False) + "\n"
         n_done += len(chunk)
         on_progress(n_done, total)
@@ -379,6 +385,22 @@ def write_queries(scope: Scope, folder: Path) -> None:
         for pk, number, text, split, judged, judged_as_number, query_set, is_placeholder in values:
             answers = map(yes, (is_placeholder, (judged or pk) in released, pk in pilots))
             file.writerow((number, text, split, judged_as_number, query_set, captions.get(pk), *answers))
+
+
+def write_topics(scope: Scope, folder: Path) -> None:
+    """Write every version of the project's topics, released or not; no file where it has none."""
+    versions = list(all_versions(scope.project))
+    if not versions:
+        return
+    final = Judgment.objects.filter(pair__batch__query__in=scope.among).exclude(assignment__state=Assignment.State.OPEN)
+    counts = final.filter(assignment__topic_version__isnull=False).order_by().values_list("assignment__topic_version")
+    n_judgments = dict(counts.annotate(n=Count("pk")))
+    with (folder / layout.TOPICS).open("w", encoding="utf-8", newline="\n") as lines:
+        for row in versions:
+            texts = {"title": row.title, "description": row.description, "narrative": row.narrative}
+            n_under = row.judgments_imported + n_judgments.get(row.pk, 0)
+            line = {"number": row.topic.query.number, "version": row.version, **texts, "judgments": n_under}
+            lines.write(json.dumps(line, ensure_ascii=False) + "\n")
 
 
 def write_train(project: Project, folder: Path, *, first: int, on_progress: OnProgress) -> None:

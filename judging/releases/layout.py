@@ -27,6 +27,7 @@ POOL = "pool.txt"
 NO_BATCH = "no-batch"  # stratum in the pool of candidates that no batch has put to annotators
 POOLED = "pooled"  # stratum of moments that only pools and coverage studies have put to annotators
 QUERIES, CANDIDATES, BATCHES, MISSING = "queries.csv", "candidates.csv", "batches.csv", "missing.csv"
+TOPICS = "topics.jsonl"  # where a project has topics
 POOL_ANSWERS, POOL_ENTRIES = "pool_answers.csv", "pool_entries.csv"
 
 TEXTS = tomllib.loads(Path(__file__).with_name("texts.toml").read_text(encoding="utf-8"))

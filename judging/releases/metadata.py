@@ -9,8 +9,9 @@ from typing import Any
 from django.forms.models import model_to_dict
 
 from accounts.models import Project
-from annotation.models import Query
+from annotation.models import Query, Topic
 from annotation.pools import rules as pool_rules
+from annotation.pools.services.new_moments import pools_of_moments
 from annotation.queries.selectors import DRAWS
 from core.models import AuditEvent
 from judging.guidelines.models import POLICY_VALUES, PUBLISHED
@@ -167,6 +168,8 @@ def settings_of(scope: Scope) -> dict[str, Any]:
         ],
         "pools": [_pool(number, row) for number, row in scope.pools.items()],
         "query_sets": list(project.query_sets.order_by("pk").values("name", "priority", "is_paused", "is_pilot")),
+        **({"moments_from_runs": n_new} if (n_new := len(pools_of_moments(project.dataset.corpus_id))) else {}),
+        **({"topics": n_topics} if (n_topics := Topic.objects.filter(query__project=project).count()) else {}),
         "splits": {split: splits[split] for split in Query.Split.values},
         "draw": draw_of(project),
         "guidelines": _guidelines(project, versions),
@@ -190,6 +193,7 @@ def _pool(number: int, row: Any) -> dict[str, Any]:
         "number": number,
         "sources": [{"name": source.name, "other_queries": source.other_queries} for source in row.sources.all()],
         **{name: getattr(row, name) for name in ("depth", "iou_min", "split")},
+        **({"makes_moments": True} if row.makes_moments else {}),
         "query_set": row.query_set.name if row.query_set else None,
         **{name: getattr(row, name) for name in ("seed", "others", "pairs")},
     }

@@ -74,6 +74,12 @@ REPORT = f"""
 WITH answer AS (
     SELECT answer.* FROM annotation_poolanswer answer
     JOIN annotation_poolsource source ON source.id = answer.source_id AND source.pooling_id = %(pooling)s),
+result AS ( -- a span that becomes a moment when the pool is opened stands for it, as a number below 0
+    SELECT entry.answer_id, entry.moment_id FROM annotation_poolentry entry JOIN answer ON answer.id = entry.answer_id
+    UNION ALL
+    SELECT entry.answer_id, -entry.span_id FROM annotation_poolspanentry entry
+    JOIN answer ON answer.id = entry.answer_id
+    JOIN annotation_poolspan span ON span.id = entry.span_id AND span.moment_id IS NULL),
 entry AS MATERIALIZED (
     SELECT answer.id AS answer_id, answer.source_id, answer.query_id, entry.moment_id,
         CASE WHEN candidate.id IS NULL OR candidate.pooling_id = %(pooling)s THEN 'new'
@@ -83,7 +89,7 @@ entry AS MATERIALIZED (
             ELSE 'similarity' END AS kind,
         count(*) OVER of_all AS sources, row_number() OVER of_all AS place
     FROM answer
-    JOIN annotation_poolentry entry ON entry.answer_id = answer.id
+    JOIN result entry ON entry.answer_id = answer.id
     LEFT JOIN annotation_candidate candidate
         ON candidate.query_id = answer.query_id AND candidate.moment_id = entry.moment_id
     LEFT JOIN judging_pair pair ON pair.candidate_id = candidate.id AND candidate.source = 'similarity'

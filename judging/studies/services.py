@@ -10,6 +10,7 @@ from django.db.models import Q, QuerySet
 from accounts.models import Project, User
 from annotation.models import Candidate, Moment, NamedQuerySet, Pooling, Query
 from annotation.pools.rules import mixed, queries_drawn
+from annotation.pools.services.new_moments import moments_to_cut
 from annotation.pools.services.poolings import (
     Draw,
     Returned,
@@ -31,6 +32,7 @@ from judging.work.services.batches import batches_pool
 
 logger = logging.getLogger(__name__)
 TITLE = "Opening pooled batches"
+CUTTING = "Cutting previews of new moments: {} are left"
 PROGRESS_EVERY = 20  # queries
 STUDIES = JobKind(
     "judging.tasks.coverage_prepare",
@@ -117,6 +119,8 @@ def pool_open_request(*, pooling: Pooling, actor: User | None, wake: bool = True
 def pool_open(*, pooling_id: int) -> int:
     """Add the planned candidates and open their batches, query by query; a repeat goes on where it was.
 
+    Where the pool has made moments, it waits until their previews are cut, or cannot be.
+
     Returns:
         How many batches were opened now.
     """
@@ -127,6 +131,9 @@ def pool_open(*, pooling_id: int) -> int:
 
 
 def _open(pooling: Pooling) -> int:
+    if n_uncut := moments_to_cut(pooling).count():  # a sweep wakes this again
+        job_set(job=_job(pooling, total=queries_planned(pooling).count()), n_done=0, title=CUTTING.format(n_uncut))
+        return 0
     ids = list(queries_planned(pooling).values_list("pk", flat=True))
     job, n_opened = _job(pooling, total=len(ids)), 0
     for n_done, query_id in enumerate(ids):

@@ -80,6 +80,8 @@ class LevelOutput(serializers.Serializer[Any]):
 
 class AssignmentOutput(serializers.Serializer[Any]):
     query = serializers.CharField()
+    description = serializers.CharField(help_text="Of a topic, as this assignment shows it; empty where there is none.")
+    narrative = serializers.CharField(help_text="What is relevant and what is not; empty where there is none.")
     levels = LevelOutput(many=True)
     lease_ends_at = serializers.DateTimeField()
     pairs = PairOutput(many=True)
@@ -186,6 +188,8 @@ class Assignment(ApiView):
         index = assignment.next_index()
         data = {
             "query": assignment.query,
+            "description": assignment.description,
+            "narrative": assignment.narrative,
             "levels": [{"grade": grade, "meaning": meaning} for grade, meaning in enumerate(assignment.levels)],
             "lease_ends_at": assignment.expires_at,
             "pairs": [pair_shown(assignment, position) for position in range(len(assignment.pair_views))],

@@ -9,7 +9,7 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 from accounts.models import JudgingRules, Project
-from annotation.models import Candidate, Moment, Pooling, Query
+from annotation.models import Candidate, Moment, Pooling, Query, TopicVersion
 from core import clock
 from judging.guidelines.models import Guideline, Policy
 
@@ -228,6 +228,13 @@ class Assignment(models.Model):
     shuffle_seed = models.PositiveIntegerField(help_text="The order of the pairs follows from it.")
     pair_ids = ArrayField(models.BigIntegerField(), help_text="The pairs, in the order shown.")
     gold_ids = ArrayField(models.BigIntegerField(), default=list, help_text="Pairs of known truth: see GoldGrade.")
+    topic_version = models.ForeignKey(
+        TopicVersion,
+        models.PROTECT,
+        null=True,
+        related_name="assignments",
+        help_text="What it shows under the query, from its first pair to its last; null where the query is no topic.",
+    )
     expires_at = models.DateTimeField()
     created_at = models.DateTimeField(default=clock.now, editable=False)
     ended_at = models.DateTimeField(null=True)

@@ -11,9 +11,22 @@ from rest_framework.response import Response
 
 from accounts.access import STAFF, grant, grant_by, person_of
 from annotation.models import Pooling, Query
-from annotation.pools.rules import IOU_MIN, RUN_DEPTH
+from annotation.pools.rules import IOU_MIN, JOIN_IOU, RUN_DEPTH
+from annotation.pools.services.new_moments import new_moments_of
 from annotation.pools.services.poolings import pooling_discard
-from core.api import ApiView, ChoiceOfField, Invalid, KeyField, Nothing, Pages, Problem, body_of, form_values, paged
+from core.api import (
+    ApiView,
+    ChoiceOfField,
+    Invalid,
+    KeyField,
+    Nothing,
+    Pages,
+    Problem,
+    YesNoField,
+    body_of,
+    form_values,
+    paged,
+)
 from judging.studies.selectors import pool_report, pooled_progress
 from judging.studies.services import pool_open_request
 from models_runner.pools.forms import ALL, SET, SPLIT, PoolForm
@@ -31,8 +44,8 @@ class PoolOutput(serializers.ModelSerializer[Pooling]):
     class Meta:
         model = Pooling
         fields = [
-            *("uuid", "sources", "depth", "iou_min", "split", "query_set", "state", "error", "created_at"),
-            "opened_at",
+            *("uuid", "sources", "depth", "iou_min", "makes_moments", "split", "query_set", "state", "error"),
+            *("created_at", "opened_at"),
         ]
 
 
@@ -41,7 +54,8 @@ class CountsOutput(serializers.Serializer[Any]):
 
     queries = serializers.IntegerField()
     spans = serializers.IntegerField()
-    unmatched = serializers.IntegerField(help_text="Spans that overlap no moment of the corpus enough.")
+    unmatched = serializers.IntegerField(help_text="Spans that overlap no moment of the corpus enough and become none.")
+    new_moments = serializers.IntegerField(help_text="Moments made of spans, or to be made when the pool is opened.")
     without_preview = serializers.IntegerField()
     moments = serializers.IntegerField()
     in_similarity = serializers.IntegerField(help_text="Moments that were ranked by similarity already.")
@@ -72,8 +86,10 @@ class PoolInput(serializers.Serializer[Any]):
     runs = serializers.ListField(child=KeyField(), help_text="UUIDs of scored runs of the project.")
     depth = serializers.IntegerField(required=False, help_text=f"So many of each run; {RUN_DEPTH} if left out.")
     iou_min = serializers.FloatField(
-        required=False, help_text=f"Overlap from which a span stands for a moment; {IOU_MIN} if left out."
+        required=False,
+        help_text=f"Overlap from which a span stands for a moment; left out {IOU_MIN}, or {JOIN_IOU} to make some.",
     )
+    makes_moments = YesNoField(required=False, help_text="Spans that fit no moment become moments when it is opened.")
     split = ChoiceOfField([Query.Split.VAL.value, Query.Split.TEST.value], required=False)
     query_set = KeyField(required=False, help_text="Only queries of this set; or name a split, or neither for all.")
 
@@ -82,7 +98,10 @@ def report_given(pooling: Pooling) -> Response:
     """Answer with a pool, its report and its progress."""
     has_report = pooling.state in (Pooling.State.READY, Pooling.State.OPENING, Pooling.State.DONE)
     report = pool_report(pooling) if has_report else None
-    counts = report and {**report.union._asdict(), "to_judge": report.union.to_judge, "batches": report.batches}
+    counts: dict[str, int] | None = None
+    if report:
+        counts = {**report.union._asdict(), "to_judge": report.union.to_judge, "batches": report.batches}
+        counts["new_moments"] = new_moments_of(pooling).count()
     pooling.report = counts  # type: ignore[attr-defined]
     pooling.progress = pooled_progress(pooling) if pooling.is_opened else None  # type: ignore[attr-defined]
     return Response(PoolWithReportOutput(pooling).data)
@@ -112,7 +131,7 @@ class Pools(ApiView):
             raise Invalid("query_set: Name a split or a query set, not both.")
         which = f"{SPLIT}{split}" if split else f"{SET}{query_set}" if query_set else ALL
         runs = [str(uuid) for uuid in body.pop("runs")]
-        form = PoolForm({"depth": RUN_DEPTH, "iou_min": IOU_MIN, **body, "runs": runs, "which": which}, project=project)
+        form = PoolForm({"depth": RUN_DEPTH, **body, "runs": runs, "which": which}, project=project)
         form_values(form)
         pooling = pool_request(project=project, runs=form.chosen(), scope=form.scope(), actor=person_of(request))
         return Response(PoolOutput(pooling).data, status=201)

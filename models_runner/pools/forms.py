@@ -7,7 +7,7 @@ from django import forms
 
 from accounts.models import Project
 from annotation.models import Query
-from annotation.pools.rules import DEPTHS, IOU_MIN, RUN_DEPTH
+from annotation.pools.rules import DEPTHS, IOU_MIN, JOIN_IOU, RUN_DEPTH, iou_by_default
 from annotation.pools.services.poolings import Scope
 from models_runner.models import Run
 
@@ -29,9 +29,15 @@ class PoolForm(forms.Form):
         label="IoU",
         min_value=0.05,
         max_value=1,
-        initial=IOU_MIN,
+        required=False,
         widget=forms.NumberInput(attrs={"step": "0.05"}),
-        help_text="A span stands for the moment it overlaps most, from this overlap on.",
+        help_text="A span stands for the moment it overlaps most, from this overlap on. "
+        f"Empty: {IOU_MIN}, or {JOIN_IOU} where spans become moments.",
+    )
+    makes_moments = forms.BooleanField(
+        label="Make moments of spans that fit none",
+        required=False,
+        help_text="When the pool is opened; their clips are cut first. Without it such spans are left out and counted.",
     )
     which = forms.ChoiceField(label="Queries", error_messages={"invalid_choice": "Choose which queries."})
 
@@ -56,9 +62,11 @@ class PoolForm(forms.Form):
     def scope(self) -> Scope:
         form_data = self.cleaned_data
         kind, _, name = form_data["which"].partition(":")
+        makes_moments, iou_min = form_data["makes_moments"], form_data["iou_min"]
         return Scope(
             depth=form_data["depth"],
-            iou_min=form_data["iou_min"],
+            iou_min=iou_by_default(makes_moments=makes_moments) if iou_min is None else iou_min,
+            makes_moments=makes_moments,
             split=name if kind == "split" else "",
             query_set=self.sets[str(UUID(name))] if kind == "set" else None,
         )

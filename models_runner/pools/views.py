@@ -8,6 +8,7 @@ from django.shortcuts import redirect, render
 from accounts.access import STAFF, MemberRequest, project_action, project_page, row_page
 from accounts.models import Project
 from annotation.models import Pooling
+from annotation.pools.services.new_moments import new_moments_of
 from annotation.pools.services.poolings import pooling_discard
 from core.exceptions import NotPossible
 from core.lists import csv_download, page_of
@@ -66,6 +67,7 @@ def pool(request: MemberRequest, pooling: Pooling) -> HttpResponse:
         report = pool_report(pooling)
         context |= {
             "report": report,
+            "new_moments": new_moments_of(pooling).count(),
             "judgments": pooling.project.judges * report.union.to_judge,
             **_of_state(pooling, report),
         }

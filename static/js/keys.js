@@ -9,6 +9,7 @@
     k: () => openDialog("keys"),
     f: () => openPart("flag"),
     c: () => openPart("comment"),
+    d: () => press("details.topic summary"),
     " ": () => player.replay(),
     p: () => player.toggle(),
     ",": () => player.step(-1),
@@ -38,7 +39,7 @@
   }
 
   function closeParts() {
-    const part = find("details[open]:focus-within");
+    const part = find("details:not(.topic)[open]:focus-within");
     if (part && !part.querySelector("textarea")?.value) part.open = false;
     find("[data-focus]")?.focus();
   }

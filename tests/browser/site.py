@@ -19,8 +19,9 @@ from accounts.services.credentials import token_create
 from accounts.services.identities import password_link
 from annotation.captions.selectors import prompt_in_force
 from annotation.captions.services.prompts import prompt_draft_save
-from annotation.models import Moment, Pooling, PromptTrial, Proposal, ShotDetection, Video
+from annotation.models import Moment, Pooling, PromptTrial, Proposal, ShotDetection, TopicImport, Video
 from annotation.pools.services.poolings import Returned
+from annotation.topics.services import topic_create
 from core.models import Job
 from judging.guidelines.services import policy_publish
 from judging.models import Batch, JudgmentImport, Pair, QualityAlert, Release, WebhookDelivery
@@ -203,6 +204,15 @@ class BusySite(OwnedSite):
             actor=lead,
             finished_at=timezone.now(),
         )
+        for state, counts in (("done", {}), ("failed", {})):
+            about = {"owner": lead, "project": self.project, "format": "tsv", "split": "test", "query_set": "test"}
+            facts = {"topics": 2, "new": 1, "changed": 1, "unchanged": 0, "bad_lines": 0, **counts}
+            row = TopicImport.objects.create(**about, state=state, counts=facts, error=UNBROKEN, file_name="x.tsv")
+            yield self.page("annotation:topic-import", row)
+        topic = topic_create(project=self.project, title=UNBROKEN, description=LONG, narrative=f"{LONG}\n\n{UNBROKEN}")
+        reader = factories.AssignmentFactory(batch=factories.BatchFactory(query=topic.query)).annotator
+        self.enter("reader of a topic", reader)
+        yield self.page("judging:pair-next", self.project, who="reader of a topic")
         new_project = factories.ProjectFactory()
         new_project.memberships.create(user=lead, roles=["lead"])
         yield self.page("judging:rules", new_project)

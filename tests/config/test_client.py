@@ -57,6 +57,7 @@ VALUES: dict[str, Any] = {
     "split": "test",
     "system": "A system",
     "test": "10%",
+    "title": "A man sings",
     "space": {"lr": "1e-4, 1e-3"},
     "url": "https://hook.example/",
     "val": 500,
@@ -91,7 +92,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "gain": "linear",
     },
     "policy_publish": {"lease_minutes": 30, "extend_automatically": True, "pay_rate": "12.50"},
-    "pool_plan": {"depth": 9, "iou_min": 0.5, "split": "test", "query_set": UUID},
+    "pool_plan": {"depth": 9, "iou_min": 0.5, "makes_moments": True, "split": "test", "query_set": UUID},
     "project_create": {
         "corpus": UUID,
         "settings_of": UUID,
@@ -114,6 +115,14 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "nms": "0.5",
         "gain": "linear",
         "directions": "v2t",
+    },
+    "topic_change": {"title": "A man", "description": "Sings.", "narrative": "Loudly.", "seen_version": 2},
+    "topic_create": {
+        "description": "Sings.",
+        "narrative": "Loudly.",
+        "number": 301,
+        "split": "val",
+        "query_set": "some",
     },
     "webhook_change": {"events": ["batch.done"], "is_active": False},
 }

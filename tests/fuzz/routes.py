@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from accounts.models import Project, User
 from annotation.models import CorpusImport, NamedQuerySet, Proposal, TrainSet, VideoUpload
+from annotation.topics.services import topic_create
 from core.models import Job
 from judging.models import Batch, Pair, Release, WebhookDelivery
 from judging.people.services import invitation_create
@@ -113,6 +114,7 @@ class ReleasedSite:
             "upload_uuid": uploads,
             "pooling_uuid": [planned, discardable],
             "proposal_uuid": self._proposals(),
+            "topic_uuid": [topic_create(project=self.project, title="A cat sleeps")],
             "invitation_uuid": [invited],
             "job_uuid": [job],
             "webhook_uuid": [webhook],
@@ -159,6 +161,8 @@ class ReleasedSite:
             "rules_change": Right({"judges": 3}, path={"project_uuid": described}),
             "queries_draft": Right(query=draw, path={"project_uuid": described}),
             "queries_draw": Right(draw, path={"project_uuid": described}),
+            "topic_create": Right({"title": "A man sings", "narrative": "Loudly.", "number": 900}),
+            "topic_change": Right({"narrative": "Softly."}),
             "train_set": Right(path={"set_uuid": train_set}),
             "train_set_start": Right({"depth": 1}),
             "train_set_discard": Right(path={"set_uuid": train_set}),

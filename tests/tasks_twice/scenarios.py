@@ -24,6 +24,8 @@ from annotation.models import Caption, Moment, PromptTrial, Rewriting, Video, Vi
 from annotation.pools.services.poolings import Draw, Scope, pooling_discard
 from annotation.proposals.services import options_checked, proposal_cancel, proposal_start, proposal_use
 from annotation.statistics.services import statistics_request
+from annotation.topics.services import IMPORTS as TOPIC_IMPORTS
+from annotation.topics.services import topic_import_create, topic_import_work
 from annotation.train_sets.services import train_set_discard, train_set_start
 from judging.imports import services
 from judging.imports.label_studio import Mapped
@@ -161,6 +163,20 @@ def uploaded_corpus(ground: Ground) -> TaskScenario:
         row.refresh_from_db()
         assert row.state == "checked", row.error
         imports.IMPORTS.discard(row=row, actor=ground.lead)
+
+    return TaskScenario((row.pk,), over=discard)
+
+
+def uploaded_topics(ground: Ground) -> TaskScenario:
+    file = SimpleUploadedFile("a.tsv", b"901\tA man sings\n\tNo number\n")
+    options = {"format": "tsv", "split": "test", "query_set": "topics", "file": file}
+    row = topic_import_create(actor=ground.lead, project=ground.project, **options)
+
+    def discard() -> None:
+        topic_import_work(import_id=row.pk)
+        row.refresh_from_db()
+        assert row.state == "checked", row.error
+        TOPIC_IMPORTS.discard(row=row, actor=ground.lead)
 
     return TaskScenario((row.pk,), over=discard)
 
@@ -492,6 +508,7 @@ TASK_SCENARIOS: dict[str, Callable[[Ground], TaskScenario]] = {
     "core.tasks.sweep": nothing,
     "annotation.tasks.previews_sweep": nothing,
     "annotation.tasks.corpus_import_work": uploaded_corpus,
+    "annotation.tasks.topic_import_work": uploaded_topics,
     "annotation.tasks.video_upload_read": uploaded_video,
     "accounts.tasks.sessions_sweep": nothing,
     "accounts.tasks.password_link_mail": forgetful,

@@ -150,7 +150,8 @@ def candidates_rank(
                 on_ranked(len(ranked), len(queries))
     with transaction.atomic():
         Project.objects.select_for_update().get(pk=project.pk)  # one ranking at a time
-        free = set(_queries_without_candidates(project).values_list("pk", flat=True))
+        text_of = dict(_queries_without_candidates(project).values_list("pk", "text"))
+        free = {query.pk for query in queries if text_of.get(query.pk) == query.text}  # a title may have changed
         rows = []
         for query, (moments, values) in zip(queries, ranked, strict=True):
             best = zip(moments.tolist(), values.tolist(), strict=True) if query.pk in free else ()

@@ -4,6 +4,7 @@ Runs belong to an app above this one; what they returned comes down as plain row
 two sources: the ranking by similarity beyond its depth, and a random draw of the rest.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,9 +18,27 @@ from django.db.models import Max
 from django.utils import timezone
 
 from accounts.models import Project, User
-from annotation.models import Candidate, Moment, NamedQuerySet, PoolAnswer, PoolEntry, Pooling, PoolSource, Query
+from annotation.models import (
+    Candidate,
+    Moment,
+    NamedQuerySet,
+    PoolAnswer,
+    PoolEntry,
+    Pooling,
+    PoolSource,
+    PoolSpan,
+    Query,
+)
 from annotation.pools import rules
 from annotation.pools.services.candidates import pool_of, similarity_of
+from annotation.pools.services.new_moments import (
+    NewSpan,
+    Position,
+    SpanIntake,
+    moments_make,
+    spans_store,
+    videos_by_name,
+)
 from core.audit import audit_record
 from core.exceptions import NotPossible
 from moment_retrieval.records import Span
@@ -46,6 +65,7 @@ class Scope:
 
     depth: int = rules.RUN_DEPTH
     iou_min: float = rules.IOU_MIN
+    makes_moments: bool = False  # of spans that fit none
     split: str = ""  # both judged ones
     query_set: NamedQuerySet | None = None  # all
 
@@ -75,32 +95,59 @@ def pooling_create(
 def pooling_plan(*, pooling: Pooling, queries: Mapping[int, int], returned: Iterable[Returned]) -> None:
     """Write down which moments each source returned, and what fits none.
 
+    Where the pool makes moments, such spans become moments when it is opened, but for those of videos without a file,
+    which nobody could watch.
+
     Args:
         queries: the queries to pool for: their numbers, and those of their twins, with their primary keys.
         returned: rows of one source after those of another.
 
     Raises:
-        NotPossible: it has its plan, or was discarded.
+        NotPossible: it has its plan, or was discarded; or it makes moments, and a span is of no video of the corpus or
+            lies outside of its video.
     """
     with _planning(pooling, "This pool is planned already.") as sources:
         watchable = watchable_moments(pooling.project)
+        intake = SpanIntake(videos_by_name(pooling.project) if pooling.makes_moments else {})
+        answer_rows: dict[tuple[str, int], PoolAnswer] = {}
         spans: dict[str, list[tuple[int, Span]]] = {}
         moments = Moment.objects.filter(video__corpus=pooling.project.dataset.corpus_id)
         for video, pk, start_s, end_s in moments.values_list("video__name", "pk", "start_s", "end_s"):
             spans.setdefault(video, []).append((pk, Span(video, start_s, end_s)))
         for name, rows in groupby(returned, key=attrgetter("source")):
             ranked_moments: dict[int, list[tuple[int | None, int]]] = {}  # query to moments, None for what fits none
+            to_make: Counter[int] = Counter()
+            unseen: Counter[int] = Counter()
             others = set()
             for row in rows:
                 if (query := queries.get(row.query)) is None:
                     others.add(row.query)
                 elif row.rank <= pooling.depth:
                     span = Span(row.video, row.start_s, row.end_s)
+                    ranked = ranked_moments.setdefault(query, [])
+                    if pooling.makes_moments:
+                        within = intake.clipped(span, Position(name, row.query, row.rank))
+                        if within is None:
+                            continue
+                        span = within
                     moment = rules.moment_of(span, spans.get(row.video, ()), iou_min=pooling.iou_min)
-                    ranked_moments.setdefault(query, []).append((moment, row.rank))
-            answers = {query: Answered(ranked) for query, ranked in ranked_moments.items()}
-            answers_store(source=sources[name], answers=answers, watchable=watchable)
+                    if moment is not None or not pooling.makes_moments:
+                        ranked.append((moment, row.rank))
+                    elif intake.videos[row.video].file:
+                        intake.spans.append(NewSpan(name, query, span, row.rank))
+                        to_make[query] += 1
+                    else:
+                        unseen[query] += 1
+            answers = {
+                query: Answered(ranked, to_make=to_make[query], unseen=unseen[query])
+                for query, ranked in ranked_moments.items()
+            }
+            by_query = answers_store(source=sources[name], answers=answers, watchable=watchable)
+            answer_rows |= {(name, query): row for query, row in by_query.items()}
             PoolSource.objects.filter(pk=sources[name].pk).update(other_queries=len(others))
+        intake.check()
+        if intake.spans:
+            spans_store(pooling=pooling, spans=intake.spans, answers=answer_rows, videos=intake.videos)
 
 
 @contextmanager
@@ -120,6 +167,8 @@ class Answered:
     found: Sequence[tuple[int | None, int]]
     drawn_from: int | None = None  # of a random draw
     measured: Mapping[int, tuple[float, int | None]] = field(default_factory=dict)  # to similarity, rank
+    to_make: int = 0  # spans of which moments are made
+    unseen: int = 0  # spans of videos without a file, which would have become moments
 
 
 def watchable_moments(project: Project) -> set[int]:
@@ -127,8 +176,10 @@ def watchable_moments(project: Project) -> set[int]:
     return set(ready.values_list("pk", flat=True))
 
 
-def answers_store(*, source: PoolSource, answers: Mapping[int, Answered], watchable: Collection[int]) -> None:
-    """Keep what a source returned, by query; of moments those that can be watched."""
+def answers_store(
+    *, source: PoolSource, answers: Mapping[int, Answered], watchable: Collection[int]
+) -> dict[int, PoolAnswer]:
+    """Keep what a source returned, by query; of moments those that can be watched. Return the rows by query."""
     rows, entries = [], []
     for query, answer in answers.items():
         fitting = [(moment, rank) for moment, rank in answer.found if moment is not None]
@@ -136,9 +187,9 @@ def answers_store(*, source: PoolSource, answers: Mapping[int, Answered], watcha
         row = PoolAnswer(
             source=source,
             query_id=query,
-            spans=len(answer.found),
+            spans=len(answer.found) + answer.to_make + answer.unseen,
             unmatched=len(answer.found) - len(fitting),
-            without_preview=len(fitting) - len(good),
+            without_preview=len(fitting) - len(good) + answer.unseen,
             drawn_from=answer.drawn_from,
         )
         rows.append(row)
@@ -150,6 +201,7 @@ def answers_store(*, source: PoolSource, answers: Mapping[int, Answered], watcha
             )
     PoolAnswer.objects.bulk_create(rows, batch_size=CHUNK)
     PoolEntry.objects.bulk_create(entries, batch_size=CHUNK)
+    return {row.query_id: row for row in rows}
 
 
 @transaction.atomic
@@ -167,6 +219,7 @@ def pooling_discard(*, pooling: Pooling) -> None:
         raise NotPossible("This pool is opened: its pairs are judged.")
     Pooling.objects.filter(pk=row.pk).update(state=State.DISCARDED)
     PoolAnswer.objects.filter(source__pooling=row).delete()
+    PoolSpan.objects.filter(pooling=row).delete()
 
 
 @transaction.atomic
@@ -180,6 +233,7 @@ def pooling_confirm(*, pooling: Pooling, actor: User | None) -> Pooling:
         raise NotPossible("There is no plan to open.")
     row.state, row.opened_at = State.OPENING, timezone.now()
     row.save(update_fields=["state", "opened_at"])
+    moments_make(pooling=row)
     facts: dict[str, object]
     if row.is_coverage:
         queries = Query.objects.filter(pool_answers__source__pooling=row).distinct().order_by("number")
@@ -189,6 +243,7 @@ def pooling_confirm(*, pooling: Pooling, actor: User | None) -> Pooling:
         names, query_set = [source.name for source in row.sources.all()], row.query_set.name if row.query_set else ""
         action, facts = "pool.open", {"sources": names, "depth": row.depth, "iou_min": row.iou_min}
         facts |= {"split": row.split, "query_set": query_set}
+        facts |= {"new_moments": row.new_spans.filter(is_new=True).count()} if row.makes_moments else {}
     audit_record(project=row.project, actor=actor, action=action, subject=row.uuid, **facts)
     return row
 

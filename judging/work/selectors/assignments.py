@@ -42,12 +42,14 @@ LOCK = "SELECT id FROM judging_assignment WHERE id = {} FOR UPDATE"
 ASSIGNMENT = """
 SELECT assignment.id, assignment.uuid, assignment.state, assignment.expires_at,
     assignment.round, assignment.slot, assignment.annotator_id, assignment.batch_id, batch.top_grade, project.id,
-    project.uuid, query.text, 'annotator' = ANY (member.roles), person.is_simulated, policy.id, policy.lease_minutes,
+    project.uuid, query.text, coalesce(topic.description, ''), coalesce(topic.narrative, ''),
+    'annotator' = ANY (member.roles), person.is_simulated, policy.id, policy.lease_minutes,
     policy.break_minutes, guideline.id, guideline.levels, pairs.*
 FROM judging_assignment assignment
 JOIN accounts_project project ON project.id = assignment.project_id
 JOIN judging_batch batch ON batch.id = assignment.batch_id
 JOIN annotation_query query ON query.id = batch.query_id
+LEFT JOIN annotation_topicversion topic ON topic.id = assignment.topic_version_id
 JOIN accounts_user person ON person.id = assignment.annotator_id
 LEFT JOIN accounts_membership member ON member.project_id = assignment.project_id
     AND member.user_id = assignment.annotator_id
@@ -126,7 +128,7 @@ class PairView(NamedTuple):
         return not self.withdrawn and not any(at <= time for at in answered)
 
 
-COLUMNS = 20  # of an assignment, before those of its pairs
+COLUMNS = 22  # of an assignment, before those of its pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +147,8 @@ class OpenAssignment:
     project_id: int
     project_uuid: UUID
     query: str
+    description: str  # of the topic, as the assignment shows it; empty where there is none
+    narrative: str
     is_annotator: bool | None  # of the project, now; None: no member of it
     is_simulated: bool
     policy_id: int
@@ -158,6 +162,11 @@ class OpenAssignment:
     @property
     def is_open(self) -> bool:
         return self.state == Assignment.State.OPEN
+
+    @property
+    def has_topic(self) -> bool:
+        """Whether there is more to read about the query than its text."""
+        return bool(self.description or self.narrative)
 
     @property
     def answered(self) -> int:

@@ -9,6 +9,7 @@ from django.db.models import F, QuerySet
 from django.db.models.functions import Least
 
 from accounts.models import Membership, Project, User
+from annotation.models import TopicVersion
 from core import clock
 from core.jobs import durable
 from core.messages import send_on_commit
@@ -146,6 +147,7 @@ def _assign(
         shuffle_seed=seed,
         pair_ids=shuffled([*others, *gold], seed=seed),
         gold_ids=gold,
+        topic_version=TopicVersion.objects.filter(topic=batch.query_id).order_by("-version").first(),
         expires_at=lease_until(now, minutes=policy.lease_minutes),
     )
 

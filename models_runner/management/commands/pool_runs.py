@@ -9,8 +9,10 @@ from django.core.management.base import CommandError, CommandParser
 from accounts.commands import MomentJudgeCommand, project_named, row_named
 from accounts.models import Project
 from annotation.models import Pooling
-from annotation.pools.rules import IOU_MIN, RUN_DEPTH
+from annotation.pools.rules import IOU_MIN, JOIN_IOU, RUN_DEPTH, iou_by_default
+from annotation.pools.services.new_moments import new_moments_of, videos_to_cut
 from annotation.pools.services.poolings import Scope, pooling_create, pooling_discard
+from annotation.previews.services import video_cut_previews
 from core.lists import csv_write
 from judging.studies.selectors import ALL_RUNS, COLUMNS, PoolReport, pool_report, report_rows
 from judging.studies.services import pool_open, pool_open_request, pool_plan
@@ -33,7 +35,10 @@ class Command(MomentJudgeCommand):
             "runs", nargs="+", metavar="run", help="a run file; or a stored run by UUID or by its system's name"
         )
         parser.add_argument("--depth", type=int, default=RUN_DEPTH, help=f"ranks of each run ({RUN_DEPTH})")
-        parser.add_argument("--iou", type=float, default=IOU_MIN, help=f"from which a span is a moment ({IOU_MIN})")
+        parser.add_argument(
+            "--iou", type=float, help=f"from which a span is a moment ({IOU_MIN}; with --new-moments {JOIN_IOU})"
+        )
+        parser.add_argument("--new-moments", action="store_true", help="make moments of the spans that fit none")
         parser.add_argument("--split", choices=["val", "test"], default="", help="for its queries alone")
         parser.add_argument("--query-set", help="for the queries of this set alone")
         parser.add_argument("--corpus", type=Path, help="video_corpus.json for runs that name videos by other indexes")
@@ -54,18 +59,28 @@ class Command(MomentJudgeCommand):
                 with options["report"].open("w", newline="", encoding="utf-8") as target:
                     csv_write(target, COLUMNS, report_rows(report))
             n_batches = 0
+            new_moments = {"new_moments": new_moments_of(pooling).count()} if pooling.makes_moments else {}
             if not options["dry_run"]:
                 pool_open_request(pooling=pooling, actor=None, wake=False)
+                for video_id in videos_to_cut(pooling):
+                    video_cut_previews(video_id=video_id)
                 n_batches = pool_open(pooling_id=pooling.pk)
         finally:
             if not Pooling.objects.get(pk=pooling.pk).is_opened:
                 pooling_discard(pooling=pooling)
         summary = {"queries": len(report.growing), "pairs": report.union.to_judge, "new": report.union.new}
-        self.write_json({**summary, "unmatched": report.union.unmatched, "batches": n_batches})
+        self.write_json({**summary, "unmatched": report.union.unmatched, **new_moments, "batches": n_batches})
 
     def _scope(self, project: Project, options: dict[str, Any]) -> Scope:
         query_set = row_named(project.query_sets.all(), options["query_set"]) if options["query_set"] else None
-        return Scope(depth=options["depth"], iou_min=options["iou"], split=options["split"], query_set=query_set)
+        iou_min, makes_moments = options["iou"], options["new_moments"]
+        return Scope(
+            depth=options["depth"],
+            iou_min=iou_by_default(makes_moments=makes_moments) if iou_min is None else iou_min,
+            makes_moments=makes_moments,
+            split=options["split"],
+            query_set=query_set,
+        )
 
     def _sources(self, project: Project, words: list[str]) -> tuple[dict[str, Path], list[Run]]:
         """Run files by their name, and stored runs."""

@@ -18,6 +18,7 @@ from annotation.pools.rules import (
     best_ranks,
     check_strata,
     depth_of,
+    clipped,
     in_batches,
     mixed,
     moment_of,
@@ -30,9 +31,11 @@ from annotation.pools.rules import (
     strata_read,
     strata_rows,
     strata_words,
+    spans_joined,
     top_moments,
     top_of,
 )
+from moment_retrieval.metrics.iou import span_iou
 from moment_retrieval.records import Span
 
 FEW = np.array([[1, 0], [0, 1], [0.6, 0.8], [-1, 0]], dtype=np.float32)  # few directions: many ties
@@ -311,3 +314,48 @@ class TestStrata:
     def test_rows_that_are_none(self, rows: object) -> None:
         with pytest.raises(ValueError, match="list|whole numbers"):
             strata_rows(rows)
+
+
+spans = st.tuples(st.integers(0, 9), st.integers(1, 6), st.sampled_from("ab")).map(
+    lambda values: Span(values[2], float(values[0]), float(values[0] + values[1]))
+)
+ranked_spans = st.lists(st.tuples(spans, st.integers(1, 3)), max_size=15)
+
+
+@given(ranked_spans, st.randoms(use_true_random=False))
+def test_spans_become_the_same_moments_in_whatever_order_runs_are_read(
+    ranked: list[tuple[Span, int]], shuffler: random.Random
+) -> None:
+    targets = spans_joined(ranked, iou_min=0.5)
+    others = list(ranked)
+    shuffler.shuffle(others)
+    assert spans_joined(others, iou_min=0.5) == targets
+    moments = set(targets.values())
+    assert set(targets) == {span for span, _ in ranked} and all(targets[span] == span for span in moments)
+    for span, target in targets.items():
+        overlaps = [span_iou(span, moment) for moment in moments - {span} if moment.video == span.video]
+        if target == span:  # no two moments made overlap so much
+            assert all(overlap < 0.5 for overlap in overlaps)
+        else:
+            assert span.video == target.video and span_iou(span, target) >= 0.5
+    best = min(ranked, key=lambda item: item[1], default=None)
+    assert best is None or any(rank == best[1] for span, rank in ranked if span in moments)
+
+
+def test_the_best_rank_becomes_the_moment_and_others_join_the_nearest() -> None:
+    first, second, near, far = (Span("a", *times) for times in ((0.0, 10.0), (8.0, 18.0), (2.0, 12.0), (30.0, 31.0)))
+    ranked = [(near, 3), (second, 2), (first, 1), (far, 9)]
+    assert spans_joined(ranked, iou_min=0.5) == {first: first, second: second, near: first, far: far}
+
+
+@pytest.mark.parametrize(
+    ("times", "within"), [((-1, 5), (0, 5)), ((8, 99), (8, 10)), ((-3, 30), (0, 10)), ((2, 4), (2, 4))]
+)
+def test_spans_are_clipped_to_their_video(times: tuple[float, float], within: tuple[float, float]) -> None:
+    assert clipped(Span("a", *times), 10.0) == Span("a", *within)
+
+
+@pytest.mark.parametrize("times", [(10, 12), (-4, 0), (5, 5)])
+def test_a_span_with_nothing_of_its_video_is_refused(times: tuple[float, float]) -> None:
+    with pytest.raises(ValueError, match="holds nothing of its video of 10 s"):
+        clipped(Span("a", *times), 10.0)

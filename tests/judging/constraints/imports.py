@@ -1,13 +1,16 @@
 """Files on their way into a corpus, or into a project."""
 
-from annotation.models import CorpusImport
+from annotation.models import CorpusImport, TopicImport
 from judging.models import JudgmentImport
-from tests.factories import UserFactory
+from tests.factories import ProjectFactory, UserFactory
 from tests.judging.constraints.writes import Refused, again, change, maker
 
 FILE = {"file": "imports/x", "owner": UserFactory}
 MAKERS = {
     "corpus_import": maker(CorpusImport, corpus_name="c", format="csv", file_name="x.csv", **FILE),
+    "topic_import": maker(
+        TopicImport, project=ProjectFactory, format="tsv", split="test", query_set="x", file_name="x.tsv", **FILE
+    ),
     "judgment_import": maker(JudgmentImport, project_name="p", mapping={}, file_name="x.json", **FILE),
 }
 REFUSED: Refused = {
@@ -20,4 +23,4 @@ REFUSED: Refused = {
         "failed_says_why": change(make, state="failed"),
         "read_within_total": change(make, bytes_read=1),
     }.items()
-}
+} | {"topic_import_split_is_judged": change(MAKERS["topic_import"], split="train")}

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from annotation.models import Candidate, PoolAnswer, PoolEntry, Pooling, PoolSource
+from annotation.models import Candidate, PoolAnswer, PoolEntry, Pooling, PoolSource, PoolSpan, PoolSpanEntry
 from tests.factories import (
     NOW,
     BatchFactory,
@@ -12,12 +12,15 @@ from tests.factories import (
     PoolingFactory,
     ProjectFactory,
     QueryFactory,
+    VideoFactory,
 )
 from tests.judging.constraints.writes import More, Refused, Write, adding, again, change, deletion, maker
 
 pooling = maker(Pooling, project=ProjectFactory, depth=1, iou_min=1)
 source = maker(PoolSource, name="one", pooling=PoolingFactory)
 answer = maker(PoolAnswer, source=source, query=QueryFactory, spans=2, unmatched=1, without_preview=1)
+span = maker(PoolSpan, pooling=PoolingFactory, video=VideoFactory, start_s=1, end_s=2)
+span_entry = maker(PoolSpanEntry, answer=answer, span=span, rank=1)
 entry = maker(PoolEntry, answer=answer, moment=MomentFactory, rank=1)
 
 
@@ -54,6 +57,13 @@ REFUSED: Refused = {
     "pooling_split_is_judged": change(PoolingFactory, split="train"),
     "pooling_draws_with_a_seed": change(PoolingFactory, seed=1),
     "pooling_failed_says_why": adding(pooling, state="failed"),
+    "pooling_of_a_draw_makes_no_moments": change(PoolingFactory, makes_moments=True, seed=1, others=1),
+    "pool_span_once_per_pooling_and_span": again(span, pooling=PoolingFactory, video=VideoFactory),
+    "pool_span_makes_a_moment_once": again(span, moment=MomentFactory, is_new=True),
+    "pool_span_starts_before_it_ends": change(span, end_s=1),
+    "pool_span_that_is_new_has_its_moment": change(span, is_new=True),
+    "pool_span_entry_once_per_answer_and_span": again(span_entry, answer=answer, span=span),
+    "pool_span_entry_rank_from_1": change(span_entry, rank=0),
     "pooling_opened_has_its_time": change(PoolingFactory, opened_at=NOW),
     "pool_source_name_once_per_pooling": again(source, pooling=PoolingFactory),
     "pool_source_has_a_name": change(source, name=""),

@@ -18,6 +18,7 @@ from django.core.management import CommandError, call_command
 
 from accounts.models import Project
 from annotation.models import Candidate, Corpus, Query
+from annotation.topics.services import topic_change, topic_create
 from core.exceptions import ImportRefused, NotPossible
 from judging.guidelines.services import guideline_publish, policy_publish
 from judging.imports.historic import judgments_import
@@ -30,7 +31,7 @@ from judging.releases.selectors import scope_of
 from judging.releases.services import release_words_set
 from judging.review.services import batch_review
 from judging.work.services.batches import batch_advance
-from tests.factories import PairFactory, ProjectFactory, QueryFactory, UserFactory
+from tests.factories import BatchFactory, PairFactory, ProjectFactory, QueryFactory, UserFactory, lead
 from tests.judging.growing import Growing
 from tests.judging.play import finish, judge, judge_round
 from tests.judging.scenario import HandMade
@@ -169,6 +170,24 @@ def test_pools_come_back_with_who_returned_what(tmp_path: Path) -> None:
     imported, before, after = again(scenario.project, tmp_path)
     assert after == before
     assert Candidate.objects.get(query__project=imported, source="pooled").pooling.sources.get().name == "xml"
+
+
+def test_topics_come_back_with_their_versions(tmp_path: Path) -> None:
+    scenario = Growing()
+    scenario.close()
+    topic = topic_create(project=scenario.project, title="Somebody wails", number=900)
+    topic_change(topic=topic, title="A man wails", description="Loudly.", narrative="One\n\ntwo")
+    batch = BatchFactory(query=topic.query, pairs=1)
+    judge_round(batch, [3], [3])
+    batch_review(batch=batch, extend=False, lead=lead(scenario.project))
+    imported, before, after = again(scenario.project, tmp_path)
+    lines = (tmp_path / "one" / layout.TOPICS).read_text().splitlines()
+    assert [(line["version"], line["title"], line["judgments"]) for line in map(json.loads, lines)] == [
+        (1, "Somebody wails", 0),
+        (2, "A man wails", 2),
+    ]
+    assert after == before
+    assert imported.queries.get(number=900).topic.versions.get(version=2).narrative == "One\n\ntwo"
 
 
 def test_historic_judgments_come_back(tmp_path: Path) -> None:

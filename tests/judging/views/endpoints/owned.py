@@ -19,7 +19,7 @@ from django.urls import reverse
 
 from accounts.models import AccessToken, BrowserSession, Membership, User
 from accounts.services.credentials import token_create
-from annotation.models import CorpusImport, Moment, ProjectCorpus, Video
+from annotation.models import CorpusImport, Moment, ProjectCorpus, TopicImport, Video
 from judging.models import JudgmentImport
 from judging.work.rules import form_key
 from models_runner.experiments.files import folder_of
@@ -69,7 +69,11 @@ OWNED = [
     Owned("post", "passkey-remove", "passkey", "annotator", NOBODY),
     *(
         Owned(method, f"{route}{step}", what, "lead", NOBODY, unlike=NO_STAFF)
-        for route, what in (("annotation:import", "corpus_import"), ("judging:judgment-import", "judgment_import"))
+        for route, what in (
+            ("annotation:import", "corpus_import"),
+            ("annotation:topic-import", "topic_import"),
+            ("judging:judgment-import", "judgment_import"),
+        )
         for step, method in (("", "get"), ("-report", "get"), ("-confirm", "post"), ("-discard", "post"))
     ),
     *(
@@ -112,6 +116,8 @@ BY_ROLE = [
     *(ByRole("get", f"api:{name}", "public_truth", RUNNERS) for name in TRUTH_READS),
     ByRole("delete", "api:ground-truth", "truth", STAFF),
     ByRole("get", "api:queries-draw", "project", STAFF),
+    ByRole("post", "api:topics", "project", STAFF),
+    *(ByRole(method, "api:topic", "topic", STAFF) for method in ("get", "patch")),
     ByRole("get", "api:train-set", "train_set", STAFF),
     ByRole("post", "api:train-sets", "project", STAFF),
     ByRole("delete", "api:train-set", "train_set", STAFF),
@@ -188,6 +194,13 @@ class OwnedSite(Site):
     @cached_property
     def judgment_import(self) -> JudgmentImport:
         row = JudgmentImport(owner=self.people["lead"], project_name="p", mapping={}, **CHECKED)
+        row.report.save("report.csv", ContentFile(b"line"))
+        return row
+
+    @cached_property
+    def topic_import(self) -> TopicImport:
+        about = {"owner": self.people["lead"], "project": self.project, "split": "test", "query_set": "test"}
+        row = TopicImport(format="tsv", **about, **CHECKED)
         row.report.save("report.csv", ContentFile(b"line"))
         return row
 

@@ -29,11 +29,14 @@ CORPUS = area(
     ("annotation", "project", STAFF, "get", "histograms-csv proposals"),
     ("annotation", "project", STAFF, "post", "proposal-start proposal-use proposal-cancel proposal-resume"),
     ("annotation", "project", STAFF, "post", "proposal-undo"),
+    ("annotation", "project", STAFF, "get", "topics topic-import-new"),
     ("annotation", "project", STAFF, "options", "uploads"),
     ("annotation", "video_upload", STAFF, "options", "upload"),
     ("annotation", "project", STAFF, "post", "captions-rewrite caption-decide caption-correct"),
     ("annotation", "project", STAFF, "post", "caption-undo train-set-start prompt-save prompt-discard"),
-    ("annotation", "project", STAFF, "post", "queries-draw statistics-compute"),
+    ("annotation", "project", STAFF, "post", "queries-draw statistics-compute topic-new"),
+    ("annotation", "topic", STAFF, "get", "topic"),
+    ("annotation", "topic", STAFF, "post", "topic-change"),
     ("annotation", "train_set", STAFF, "get", "train-set-discard train-set-json train-set-parquet"),
 )
 DESK = area(

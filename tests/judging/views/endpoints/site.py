@@ -17,8 +17,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Membership, Project, User
-from annotation.models import NamedQuerySet, Pooling, Proposal, TrainSet, VideoUpload
+from annotation.models import NamedQuerySet, Pooling, Proposal, Topic, TrainSet, VideoUpload
 from annotation.statistics.services import statistics_compute
+from annotation.topics.services import topic_create
 from judging.guidelines.services import draft_open
 from judging.models import (
     Assignment,
@@ -158,6 +159,10 @@ class Site:
     @cached_property
     def guideline(self) -> Guideline:
         return self.project.guidelines.get()
+
+    @cached_property
+    def topic(self) -> Topic:
+        return topic_create(project=self.project, title="A man sings", narrative="Loudly.")
 
     @cached_property
     def train_set(self) -> TrainSet:
@@ -329,6 +334,8 @@ class Site:
             return {"person": self.colleague.uuid, "role": "lead", "change": "add"}
         if endpoint and endpoint[0] == "annotation:prompt-save":
             return {"text": "Replace names."}
+        if endpoint and endpoint[0] in ("annotation:topic-new", "annotation:topic-change"):
+            return {"title": f"A dog runs {uuid4()}", "split": "test", "seen_version": self.topic.versions.count()}
         if endpoint and endpoint[0] == "annotation:train-set-start":
             return self.train_form
         if endpoint and endpoint[0].startswith("annotation:proposal-"):
