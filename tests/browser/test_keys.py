@@ -5,7 +5,9 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from annotation.models import Topic, TopicVersion
 from judging.models import Flag, Judgment
+from tests import factories
 from tests.browser import acts
 from tests.browser.conftest import Browse
 
@@ -55,6 +57,29 @@ def test_the_left_arrow_goes_back_one_pair_whose_grade_can_change(browse: Browse
     assert (judgment.pair.uuid, judgment.grade, judgment.changes.get().from_grade) == (first, 4, 2)
     page.reload()
     expect(page.locator(".place")).to_contain_text("pair 2 of")
+
+
+def test_a_narrative_folds_out_by_its_key_and_stays_open_on_the_next_pair(browse: Browse) -> None:
+    batch = acts.batch(acts.project())
+    topic = Topic.objects.create(query=batch.query)
+    TopicVersion.objects.create(topic=topic, version=1, title=batch.query.text, narrative="A letter, no bill. " * 30)
+    person = factories.annotator(batch.project)
+    page = browse(person, viewport={"width": 390, "height": 780})
+    acts.go_on(page, person, batch)
+    narrative = page.get_by_text("A letter, no bill.")
+    expect(narrative).to_be_hidden()
+    page.keyboard.press("d")
+    expect(narrative).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.keyboard.press("2")
+    acts.arrive(page, 2)
+    expect(narrative).to_be_visible()
+    page.keyboard.press("d")
+    expect(narrative).to_be_hidden()
+    page.keyboard.press("3")
+    acts.arrive(page, 3)
+    expect(narrative).to_be_hidden()
+    assert grades_given() == [2, 3]
 
 
 def test_the_guideline_opens_and_closes_by_key_and_shields_the_grades(browse: Browse) -> None:

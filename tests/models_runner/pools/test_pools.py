@@ -12,6 +12,7 @@ from django.core.files.base import ContentFile
 from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
+from pytest_django import Settings
 
 from annotation.models import Candidate, Moment, Pooling
 from core.models import Job
@@ -65,6 +66,19 @@ class TestCommand:
         ]
         assert collection.indexes_of(Batch.objects.get(number=3)) == [7, 3, 4]
         assert Pooling.objects.get().state == "done"
+
+    def test_new_moments_are_made_cut_and_judged(
+        self, collection: Growing, tmp_path: Path, clip: bytes, settings: Settings
+    ) -> None:
+        folder = {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": {"location": str(tmp_path)}}
+        settings.STORAGES = {**settings.STORAGES, "default": folder}
+        video = collection.videos[0]
+        video.file.save("alpha.mp4", ContentFile(clip))
+        file = write_run(collection, tmp_path / "spans.json", [], predictions=[[video.index, 0.0, 2.5, 1.0]])
+        _, counts = pool(file, new_moments=True)
+        assert (counts["new"], counts["new_moments"], counts["unmatched"], counts["batches"]) == (1, 1, 0, 1)
+        moment = Moment.objects.get(start_s=0.0, end_s=2.5)
+        assert moment.preview_state == "ready" and moment.candidates.get().pooling == Pooling.objects.get()
 
     def test_a_dry_run_writes_its_report_and_nothing_else(self, collection: Growing, tmp_path: Path) -> None:
         file, report = write_run(collection, tmp_path / "conquer.json", [0, 3]), tmp_path / "report.csv"
