@@ -117,7 +117,7 @@ $(BIN)/python:
 	fi
 
 $(BASE): | $(BIN)/python
-	@echo '1/4 Python packages (650 MB) ...'
+	@echo '1/4 Python packages (720 MB) ...'
 	@rm -f $(VENV)/.base-*
 	@$(LOCKED) requirements/base.lock
 	@touch $@

@@ -428,7 +428,6 @@ SPECTACULAR_SETTINGS = {
         "ProposalMethod": "annotation.models.Proposal.Method",
         "ProposalState": "annotation.models.Proposal.State",
         "ProposalStep": "annotation.models.Proposal.Step",
-        "ShotsState": "annotation.models.ShotDetection.State",
     },
 }
 

@@ -19,6 +19,7 @@ NUMPY_PART = {  # what they may import of the library
     "metrics": "IoU and NDCG",
     "statistics": "bootstrap, tests, the economy of judging",
     "relevance": "caption proxies",
+    "windows": "spans of a video by its length alone",
     "hub": "where a model of sentences is: its names and paths, before anything loads it",
 }
 IN_FUNCTIONS = {"nltk", "pyarrow", "ir_measures", "huggingface_hub", "tqdm"}  # of the numpy part: where they are needed
