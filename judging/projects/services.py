@@ -55,7 +55,7 @@ from judging.models import (
 )
 from judging.review.selectors import queries_unfrozen
 from judging.work.rules import RULE_FIELDS
-from judging.work.services.batches import batches_open
+from judging.work.services.batches import batches_open, queries_without_batch
 
 JOB, RANK_JOB = "batches", "ranking"
 ROOM = 8  # for a number behind a name
@@ -274,7 +274,9 @@ def batches_prepare(*, project_id: int) -> int:
             candidates_rank(project_id=project_id, on_progress=partial(_embedding, job))
             job_set(job=job, n_done=1, title="Opening first batches")
             n_opened = batches_open(project_id=project_id)
-            job_finish(job=job, title=f"{n_opened} batches opened")
+            n_waiting = queries_without_batch(project_id).count() if job.project.strata else 0
+            wait = f"; {n_waiting} wait until all previews are cut: open batches again then" if n_waiting else ""
+            job_finish(job=job, title=f"{n_opened} batches opened{wait}")
     return n_opened
 
 

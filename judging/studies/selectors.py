@@ -84,7 +84,7 @@ entry AS MATERIALIZED (
     SELECT answer.id AS answer_id, answer.source_id, answer.query_id, entry.moment_id,
         CASE WHEN candidate.id IS NULL OR candidate.pooling_id = %(pooling)s THEN 'new'
             WHEN candidate.source = 'pooled' THEN 'earlier'
-            WHEN batch.number > 2 OR batch.id IS NULL AND (review.decision = 'close' OR cardinality(second.strata) > 0)
+            WHEN batch.number > 2 OR batch.id IS NULL AND (review.decision = 'close' OR cardinality(first.strata) > 0)
                 THEN 'passed_over'
             ELSE 'similarity' END AS kind,
         count(*) OVER of_all AS sources, row_number() OVER of_all AS place
@@ -95,7 +95,6 @@ entry AS MATERIALIZED (
     LEFT JOIN judging_pair pair ON pair.candidate_id = candidate.id AND candidate.source = 'similarity'
     LEFT JOIN judging_batch batch ON batch.id = pair.batch_id
     LEFT JOIN judging_batch first ON first.query_id = answer.query_id AND first.number = 1
-    LEFT JOIN judging_batch second ON second.query_id = answer.query_id AND second.number = 2
     LEFT JOIN judging_batchreview review ON review.batch_id = first.id
     WINDOW of_all AS (PARTITION BY answer.query_id, entry.moment_id))
 SELECT 'source', answer.query_id, answer.source_id, answer.spans, answer.unmatched, answer.without_preview, {KINDS}

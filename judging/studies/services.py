@@ -168,10 +168,10 @@ def _query_open(pooling: Pooling, query_id: int) -> int:
 
 def _waiting(pooling: Pooling, query: Query) -> list[Candidate]:
     """Pooled candidates in no batch; and those by similarity that closing the query left out and a run returned. Where
-    the project samples, also those that the query's two batches left out."""
+    the project samples, all that a run returned and no batch holds: they are a stratum of their own, judged whole."""
     condition = Q(source=Candidate.Source.POOLED)
     is_passed_over = BatchReview.objects.filter(batch__query=query, decision=BatchReview.Decision.CLOSE).exists()
-    if is_passed_over or Batch.objects.filter(query=query, number=2).exclude(strata=[]).exists():
+    if is_passed_over or Batch.objects.filter(query=query, number=1).exclude(strata=[]).exists():
         condition |= Q(moment__pool_entries__answer__source__pooling=pooling, moment__pool_entries__answer__query=query)
     free = query.candidates.filter(condition, pair=None, moment__preview_state=Moment.Preview.READY)
     return list(free.distinct().order_by("rank"))

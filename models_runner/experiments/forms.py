@@ -103,7 +103,8 @@ class ExperimentForm(forms.Form):
         min_value=Experiment.TOP_N[0],
         max_value=Experiment.TOP_N[-1],
         initial=40,
-        help_text="The most similar moments, which stand in for judged ones. The paper has 1, 20 and 40.",
+        help_text="The most similar moments, which stand in for judged ones. The paper has 1, 20 and 40; a release"
+        " lists 40 of a query, so more are not to be had.",
     )
     seeds = forms.IntegerField(
         min_value=1, max_value=MOST_SEEDS, initial=1, help_text="Trained one after the other, from seed 1."

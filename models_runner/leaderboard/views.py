@@ -2,7 +2,6 @@
 
 import mimetypes
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from typing import IO, cast
 from uuid import UUID
@@ -75,7 +74,7 @@ from models_runner.models import EconomyStudy, Run, Scoring
 from models_runner.tables.published_values import systems_at
 from models_runner.tables.selectors import status_of
 from moment_retrieval.formats import FileFormat
-from moment_retrieval.metrics.ndcg_iou import Convention, Empty, Gain
+from moment_retrieval.metrics.ndcg_iou import Convention, Gain
 from moment_retrieval.statistics.economy import LEAST_RUNS
 
 ABOUT_NDCG = "NDCG@K,IoU≥μ: K of 10, 20 and 40, μ of 0.3, 0.5 and 0.7, both conventions and gains."
@@ -91,7 +90,8 @@ MEASURES = {  # by group, for people
 }
 SAMPLED = (
     "Pairs of this release were drawn at random from strata of ranks: xinfAP weighs each stratum by the share that was "
-    "judged; infAP takes all for one stratum, and is biased where shares differ."
+    "judged; infAP takes all for one stratum, and is biased where shares differ. Where a second batch was opened for "
+    "some queries by what their first one held, xinfAP is too high for these and too low for the others."
 )
 BY_RANK = "Batches of this release were filled by rank, not at random: infAP and xinfAP are biased."
 MOST_DRAWN = 30
@@ -127,14 +127,14 @@ def _board(request: MemberRequest, project: Project, filters: LeaderboardFilters
             if not (filters.is_blind and name in FAMILY_OF_GROUP)
         ],
         "has_kinds": not filters.is_blind and has_kinds(filters),
-        "by_kind": kind_table(filters, table) if request.GET.get("by") == "type" else None,
+        "by_kind": kind_table(filters, table) if request.GET.get("by") == "type" and not filters.counts_empty else None,
         "about_measures": about_measures(filters),
         "releases": releases,
         "is_similarity_run_missing": sees_all(request.membership) and not _has_similarity_run(releases[0]),
         "splits": splits,
         "open_splits": [split for split in splits if not settings.hides(split)],
         "n_without_relevant": _n_without_relevant(filters),
-        "count_zero": f"?{replace(filters, empty=Empty.ZERO.value).query()}",
+        "count_zero": f"?{filters.as_stored.query()}",
         "conventions": [each.value for each in Convention],
         "gains": [each.value for each in Gain],
         "participants_see": participants_see(settings, filters.split, *truth_sizes(filters)),
@@ -314,6 +314,7 @@ def compare(request: MemberRequest, project: Project) -> HttpResponse:
     filters = filters_for(request.membership, request.GET)
     if filters is None:
         return redirect("models_runner:runs", project.uuid)
+    filters = filters.as_stored
     table = leaderboard(filters, request.membership, tested=False)
     one, other = (scored_run(filters, request.membership, request.GET.get(name, "")) for name in ("one", "other"))
     runs = [row.run for row in table.ranked]
@@ -348,6 +349,7 @@ def case_page(request: MemberRequest, project: Project) -> HttpResponse:
     filters = filters_for(request.membership, request.GET)
     if filters is None:
         return redirect("models_runner:runs", project.uuid)
+    filters = filters.as_stored
     if filters.is_blind:  # what a query scores tells its labels, piece by piece
         raise PermissionDenied
     table = leaderboard(filters, request.membership, tested=False)

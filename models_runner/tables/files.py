@@ -67,10 +67,11 @@ def _line(tables: Tables, line: Line, key: ScoreKey) -> dict[str, Any]:
 
 
 def _similarity(tables: Tables, key: ScoreKey) -> dict[str, Any]:
-    _, k, mu = key
-    theirs = {"published": published.SIMILARITY[k][published.MUS.index(mu)]} if tables.filters.shows_published else {}
+    split, k, mu = key
+    shows = tables.filters.shows_published and split == published.SIMILARITY_SPLIT
+    theirs = {"published": published.SIMILARITY[k][published.MUS.index(mu)]} if shows else {}
     ours = {"best": tables.similarity.get(key), "mean": tables.similarity.get(key)}
-    words = "moments ranked by similarity, measured by judgments; the paper's split is not known here"
+    words = "moments ranked by similarity, measured by judgments; that the paper means this is inferred, see the docs"
     return {"table": SIMILARITY, "experiment": "similarity", "labels": "judged", **ours, **theirs, "notes": words}
 
 
@@ -109,9 +110,9 @@ def _latex_row(tables: Tables, k: int, row: Row, marks: dict[int, int]) -> str:
 
 
 def _latex_similarity(tables: Tables, k: int) -> str:
-    cells = []
+    cells, shows = [], tables.filters.shows_published
     for ours, theirs in tables.bounds(k):
-        cells += [_number(ours), "--", *([f"{theirs:.3f}"] if tables.filters.shows_published else [])]
+        cells += [_number(ours), "--", *(["--" if theirs is None else f"{theirs:.3f}"] if shows else [])]
     return " & ".join([str(k), "Ranked by similarity", *cells]) + " \\\\"
 
 

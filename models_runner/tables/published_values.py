@@ -21,6 +21,7 @@ SCORES: dict[tuple[str, int], dict[int, tuple[tuple[float, float], ...]]] = {
     for n, by_k in by_n.items()
 }
 SPREAD_OF = ("reloclnet", 40)
+SIMILARITY_SPLIT = "test"
 # moments ranked by similarity, scored by judgments; by K, at each of MUS
 SIMILARITY = {int(k): tuple(values) for k, values in _FIGURES["similarity"].items()}
 

@@ -287,10 +287,12 @@ class Tables:
                 rows.append((published.LABELS[baseline], line, list(zip(ours, theirs, strict=True))))
         return rows
 
-    def bounds(self, k: int) -> list[tuple[float | None, float]]:
-        """Return, at each mu, the score of the site's own run by similarity and the published one."""
+    def bounds(self, k: int) -> list[tuple[float | None, float | None]]:
+        """Return, at each mu, the score of the site's own run by similarity and the published one, of test alone."""
         ours = [self.similarity.get((self.filters.split, k, mu)) for mu in published.MUS]
-        return list(zip(ours, published.SIMILARITY[k], strict=True))
+        is_published = self.filters.split == published.SIMILARITY_SPLIT
+        theirs = published.SIMILARITY[k] if is_published else (None,) * len(published.MUS)
+        return list(zip(ours, theirs, strict=True))
 
 
 def tables(filters: TablesFilters) -> Tables:

@@ -155,6 +155,8 @@ def scorer(options: argparse.Namespace) -> Callable[[Path], Scored]:
     """How one run is scored; ground truth and corpus are read once. Raises ScoringError."""
     if options.condensed and options.metric != NDCG:
         raise InvalidCutoff(f"--condensed is of {NDCG} alone; of {PLAIN} say judged_only=True in --measures")
+    if Empty(options.empty) is not Empty.ZERO and options.metric != NDCG:
+        raise InvalidCutoff(f"--empty {options.empty} is of {NDCG} alone; the metric is {options.metric}")
     truth_path = Path(options.ground_truth)  # call_command passes text
     if options.metric == MATRIX:
         relevance = read_relevance(truth_path)

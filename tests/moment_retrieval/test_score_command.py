@@ -229,6 +229,11 @@ def test_wrong_arguments_end_with_two(
     assert message in capsys.readouterr().err
 
 
+def test_empty_answers_count_one_in_ndcg_alone(files: Files) -> None:
+    error = files.score(files.run, *files.options, "--metric", "estimates", "--empty", "one", status=2)
+    assert "--empty one is of ndcg-iou alone; the metric is estimates" in error
+
+
 def test_the_module_runs_without_django(files: Files) -> None:
     code = (
         "import sys; sys.modules['django'] = None; sys.modules['torch'] = None\n"

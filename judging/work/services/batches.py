@@ -33,7 +33,7 @@ EXTENDED_AT_ONCE = 25  # second batches by one message: half a second
 def batch_create(*, query: Query, number: int) -> Batch | None:
     """Open the best candidates by similarity (number 1), or as many behind them (number 2), for judging; where the
     project samples, those that are drawn from its strata. Repeating it returns the batch that is there; None when no
-    candidate has such a rank."""
+    candidate has such a rank, or those to draw from have no previews yet."""
     query = Query.objects.select_for_update(of=("self",)).select_related("project").get(pk=query.pk)
     # locked and read again: its rules may be changing
     [query.project] = Project.objects.raw("SELECT * FROM accounts_project WHERE id = %s FOR SHARE", [query.project_id])
@@ -51,9 +51,14 @@ def batch_create(*, query: Query, number: int) -> Batch | None:
 
 
 def _candidates_drawn(query: Query, number: int) -> list[Candidate]:
-    """Draw the candidates of a batch from what is left of each stratum; project, query and number are the seed."""
+    """Draw the candidates of a batch from what is left of each stratum; project, query and number are the seed.
+
+    None while a preview is still to be cut: what has none could not be drawn, and the others would be no random part.
+    """
     strata = strata_of(query.project.strata)
     free = query.candidates.filter(source=Candidate.Source.SIMILARITY, rank__lte=strata[-1].last, pair=None)
+    if free.filter(moment__preview_state=Moment.Preview.MISSING).exists():
+        return []
     by_rank = {row.rank: row for row in free.filter(moment__preview_state=Moment.Preview.READY)}
     seed = f"batch {query.project.uuid} {query.number} {number}"
     return [by_rank[rank] for rank in ranks_drawn(by_rank, strata, seed=seed)]
@@ -90,9 +95,14 @@ def _batch_open(query: Query, number: int, candidates: Sequence[Candidate], pool
     return batch
 
 
+def queries_without_batch(project_id: int) -> QuerySet[Query]:
+    """Return the queries that have candidates and no batch yet."""
+    return Query.objects.filter(project=project_id, batches__isnull=True, is_placeholder=False, candidates__rank=1)
+
+
 def batches_open(*, project_id: int) -> int:
     """Open the first batch of every query that has candidates and none yet; say how many were opened."""
-    queries = Query.objects.filter(project=project_id, batches__isnull=True, is_placeholder=False, candidates__rank=1)
+    queries = queries_without_batch(project_id)
     return sum(batch_create(query=query, number=1) is not None for query in queries.order_by("number"))
 
 

@@ -3,7 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from functools import lru_cache
 from urllib.parse import urlencode
+from uuid import UUID
 
 import numpy as np
 from django.db.models import Prefetch, Q, QuerySet, prefetch_related_objects
@@ -37,6 +39,7 @@ from moment_retrieval.metrics.scores import means
 from moment_retrieval.statistics.significance import holm, intervals
 
 EQUAL = Decimal("1e-12")  # means that differ by less are equal but for the order of adding
+EMPTY_SCORES = 512  # runs whose scores with empty answers are kept
 State = Scoring.State
 SPLITS = ("test", "val")
 FAMILY_OF_GROUP = {
@@ -126,8 +129,13 @@ class LeaderboardFilters:
 
     @property
     def counts_empty(self) -> bool:
-        """Whether an empty answer to a query without a relevant moment counts 1."""
-        return self.empty == Empty.ONE.value
+        """Whether an empty answer to a query without a relevant moment counts 1, in NDCG alone."""
+        return self.is_ndcg and self.empty == Empty.ONE.value
+
+    @property
+    def as_stored(self) -> "LeaderboardFilters":
+        """Return the leaderboard of the scores that are stored, where each such answer counts 0."""
+        return replace(self, empty=Empty.ZERO.value)
 
 
 def filters_of_query(project: Project, query: Mapping[str, str]) -> LeaderboardFilters | None:
@@ -254,7 +262,9 @@ def leaderboard(filters: LeaderboardFilters, membership: Membership, *, tested: 
     rows = _rows(visible, filters, view)
     if filters.counts_empty:
         _count_empty(rows, filters)
-    rows.sort(key=lambda row: (-_value(row, filters), row.run.name if view.is_blind else ""))
+    rows.sort(
+        key=lambda row: (_is_uncounted(row, filters), -_value(row, filters), row.run.name if view.is_blind else "")
+    )
     table = Table(rows, waiting=len(waiting), hidden={one.run_id for one in every} - {one.run_id for one in visible})
     _rank(table, filters, view)
     everyone, viewer = sees_all(membership), membership.user_id
@@ -337,27 +347,32 @@ def _count_empty(rows: Sequence[Row], filters: LeaderboardFilters) -> None:
     """Let each empty answer to a query without a relevant moment count 1 in NDCG, as ``score --empty one`` does; a run
     that is scored on another release is left as it is. Released means are over the queries that a run answers, so
     there a query that it leaves out has no part."""
-    here = [row for row in rows if row.stale is None]
-    columns = [column for column in filters.all_columns if column.convention]
-    if not here or not columns:
-        return
-    judged = truth_table(release=filters.release, split=filters.split)
-    is_without, indexes = without_relevant(judged), [COLUMNS.index(column) for column in columns]
-    every = []
-    for row in here:
-        values = values_of(row.scoring)[:, indexes]
-        is_empty = is_without & answers_nothing(row.scoring, judged)
-        values[is_empty] = np.where(np.isnan(values[is_empty]), np.nan, 1.0)
-        every.append(values)
-    bounds = intervals(np.concatenate(every, axis=1)).reshape(len(here), len(columns), 2)
-    for row, values, limits in zip(here, every, bounds, strict=True):
-        mean_of_column = means(range(len(columns)), values)
-        for number, column in enumerate(columns):
-            if column.metric in row.scores:
-                low, high = map(float, limits[number])
-                score = replace(row.scores[column.metric], value=float(mean_of_column[number]), low=low, high=high)
-                row.scores[column.metric] = score
+    for row in rows:
+        if row.stale is not None:
+            continue
+        scores = _scores_with_empty(row.scoring.uuid, filters.convention, filters.gain)
+        for metric, (value, low, high) in scores.items():
+            if metric in row.scores:
+                row.scores[metric] = replace(row.scores[metric], value=value, low=low, high=high)
         row.cells = [row.scores.get(column.metric) for column in filters.columns]
+
+
+@lru_cache(maxsize=EMPTY_SCORES)
+def _scores_with_empty(scoring: UUID, convention: str, gain: str) -> dict[str, tuple[float, float, float]]:
+    """Return value, low and high by measure; a scoring's values never change."""
+    row = Scoring.objects.select_related("run", "release", "per_query").get(uuid=scoring)
+    columns = [column for column in COLUMNS if (column.convention, column.gain) == (convention, gain)]
+    judged = truth_table(release=row.release, split=row.run.split)
+    values = values_of(row)[:, [COLUMNS.index(column) for column in columns]]
+    is_empty = without_relevant(judged) & answers_nothing(row, judged)
+    values[is_empty] = np.where(np.isnan(values[is_empty]), np.nan, 1.0)
+    results = zip(columns, means(range(len(columns)), values).values(), intervals(values), strict=True)
+    return {column.metric: (float(value), float(low), float(high)) for column, value, (low, high) in results}
+
+
+def _is_uncounted(row: Row, filters: LeaderboardFilters) -> bool:
+    """Whether the score of a run counts empty answers otherwise than those of the others: it stands behind them."""
+    return filters.counts_empty and row.stale is not None
 
 
 def _value(row: Row, filters: LeaderboardFilters) -> float:

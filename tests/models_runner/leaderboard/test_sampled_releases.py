@@ -204,6 +204,8 @@ def test_an_empty_answer_where_nothing_is_relevant_counts_one_on_request() -> No
     systems = [re.findall(r'<th scope="row"><a[^>]*>(\w+)</a>', text) for text in (zero, page)]
     assert systems[0].index("busy") < systems[0].index("empty") and systems[1].index("empty") < systems[1].index("busy")
     exported = client.get(reverse("models_runner:export", args=[sampled.project.uuid, "json"]), query).json()["scores"]
+    recall = client.get(url, query | {"show": "recall"}).content.decode()  # where it has no meaning, nothing is missing
+    assert "test against" in recall and "Look at a query" in recall
     assert {entry["empty"] for entry in exported} == {"one", ""} and not any(entry["p"] for entry in exported)
     leaderboard_change(project=sampled.project, actor=None, hides_val=True, hides_test=True, least_queries=1)
     participant = logged_in(member.user)
@@ -233,6 +235,29 @@ def test_what_a_pool_returned_is_a_stratum_of_its_own() -> None:
         ("pooled", True): 2,
     }
     assert truth_pool(release=release, split="val") is not None
+
+
+def test_what_a_pool_returned_is_judged_before_a_lead_decides() -> None:
+    """Else a small stratum of its own would have no judged pair, and xinfAP would guess each of its moments."""
+    sampled = Sampled()
+    first = sampled.judge(batch_create(query=sampled.queries[0], number=1))
+    free = sorted(set(range(5, 15)) - set(ranks_of(first)))
+    assert ranks_of(sampled.open_pool(free[:2])) == free[:2]
+    batch_review(batch=first, extend=True, lead=lead(sampled.project))
+    second = sampled.judge(batch_extend(batch_id=first.pk))
+    assert len(ranks_of(second)) == 3 and set(ranks_of(second)) <= set(free[2:])
+    lines = strata_in(read_file(ready_release(sampled.project), layout.POOL), 1)
+    assert lines["ranks-5-14-pool-1", True] == 2 and ("ranks-5-14-pool-1", False) not in lines
+
+
+def test_nothing_is_drawn_while_a_preview_of_its_strata_is_to_be_cut() -> None:
+    sampled = Sampled()
+    query = sampled.queries[0]
+    late = Moment.objects.filter(pk=query.candidates.get(rank=9).moment_id)
+    late.update(preview_state="missing")
+    assert batch_create(query=query, number=1) is None
+    late.update(preview_state="ready")
+    assert batch_create(query=query, number=1) is not None
 
 
 def test_a_release_comes_back_with_its_strata(tmp_path: Path) -> None:

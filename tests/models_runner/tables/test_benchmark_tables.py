@@ -394,3 +394,5 @@ def test_published_values_stand_beside_the_ranking_by_similarity_alone(bench: Be
     ranked, trained = page.split('id="similarity"')[1].split("Trained and measured by similarity", 1)
     assert "Ranked by similarity, measured by people" in ranked and "0.759" in ranked and "SIGIR-AP Table 6" in ranked
     assert "0.759" not in trained and ">Published<" not in trained and "not available" in trained
+    of_val = bench.get(k="10", split="val").split('id="similarity"')[1]
+    assert "0.759" not in of_val and "not available" in of_val.split("Trained and measured")[0]
