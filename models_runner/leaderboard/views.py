@@ -134,7 +134,7 @@ def _board(request: MemberRequest, project: Project, filters: LeaderboardFilters
         "splits": splits,
         "open_splits": [split for split in splits if not settings.hides(split)],
         "n_without_relevant": _n_without_relevant(filters),
-        "count_zero": f"?{filters.as_stored.query()}",
+        "count_zero": f"?{filters.with_zero.query()}",
         "conventions": [each.value for each in Convention],
         "gains": [each.value for each in Gain],
         "participants_see": participants_see(settings, filters.split, *truth_sizes(filters)),
@@ -314,7 +314,7 @@ def compare(request: MemberRequest, project: Project) -> HttpResponse:
     filters = filters_for(request.membership, request.GET)
     if filters is None:
         return redirect("models_runner:runs", project.uuid)
-    filters = filters.as_stored
+    filters = filters.with_zero
     table = leaderboard(filters, request.membership, tested=False)
     one, other = (scored_run(filters, request.membership, request.GET.get(name, "")) for name in ("one", "other"))
     runs = [row.run for row in table.ranked]
@@ -349,7 +349,7 @@ def case_page(request: MemberRequest, project: Project) -> HttpResponse:
     filters = filters_for(request.membership, request.GET)
     if filters is None:
         return redirect("models_runner:runs", project.uuid)
-    filters = filters.as_stored
+    filters = filters.with_zero
     if filters.is_blind:  # what a query scores tells its labels, piece by piece
         raise PermissionDenied
     table = leaderboard(filters, request.membership, tested=False)

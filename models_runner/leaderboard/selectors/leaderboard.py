@@ -133,7 +133,7 @@ class LeaderboardFilters:
         return self.is_ndcg and self.empty == Empty.ONE.value
 
     @property
-    def as_stored(self) -> "LeaderboardFilters":
+    def with_zero(self) -> "LeaderboardFilters":
         """Return the leaderboard of the scores that are stored, where each such answer counts 0."""
         return replace(self, empty=Empty.ZERO.value)
 
