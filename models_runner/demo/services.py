@@ -11,6 +11,8 @@ from django.db.models import QuerySet
 from accounts.models import Membership, Project
 from annotation.models import Query
 from annotation.pools.services.poolings import Scope
+from annotation.proposals.rules import WINDOWS
+from annotation.proposals.services import options_checked, proposal_start
 from core import clock
 from core.audit import audit_record
 from judging.demo.simulation import lead_of
@@ -148,11 +150,15 @@ def _upload(project: Project, release: Release, run: ShippedRun) -> bool:
 
 
 def _studies_order(project: Project, release: Release) -> None:
-    """Order the plan of a pool of what the systems returned, for the lead to open, and studies of judging economy."""
+    """Order what a lead may go on with: the plan of a pool of what the systems returned, and windows that are counted
+    and not written. And studies of judging economy."""
     lead = lead_of(project)
     runs = list(Run.objects.filter(project=project, state=Run.State.SCORED).exclude(source=Run.Source.SIMILARITY))
     if runs and not project.poolings.filter(seed=None).exists():
         pool_request(project=project, runs=runs, scope=Scope(depth=POOL_DEPTH), actor=lead)
+    corpus = project.dataset.corpus
+    if not corpus.proposals.exists():
+        proposal_start(corpus=corpus, options=options_checked(method=WINDOWS), actor=lead, project=project)
     for split in SPLITS:
         if not EconomyStudy.objects.filter(release=release, split=split).exists():
             study_create(release=release, split=split, actor=lead)

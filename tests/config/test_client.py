@@ -90,6 +90,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "base": UUID,
         "convention": "paper",
         "gain": "linear",
+        "empty": "one",
     },
     "policy_publish": {"lease_minutes": 30, "extend_automatically": True, "pay_rate": "12.50"},
     "pool_plan": {"depth": 9, "iou_min": 0.5, "makes_moments": True, "split": "test", "query_set": UUID},

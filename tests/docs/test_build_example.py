@@ -17,6 +17,7 @@ from judging.people.services import invitation_accept
 from moment_retrieval.client import Client
 from tests.docs.pages import example_module
 from tests.factories import GuidelineConfirmationFactory, ProjectFactory, UserFactory, lead
+from tests.media import padded
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("encoder")]
 TEXTS = ["a man sings a song", "a dog runs on grass", "it rains on a street", "a woman opens a door"]
@@ -27,8 +28,8 @@ def folder(tmp_path: Path, clip: bytes) -> Path:
     """Two videos with two moments each."""
     films = tmp_path / "films"
     films.mkdir()
-    for name in ("first", "second"):
-        (films / f"{name}.mp4").write_bytes(clip)
+    for number, name in enumerate(("first", "second")):
+        (films / f"{name}.mp4").write_bytes(padded(clip, number))
     spans = [("first", 0, 1), ("first", 2, 3), ("second", 0, 2), ("second", 1, 3)]
     lines = [",".join(map(str, (*span, text))) for span, text in zip(spans, TEXTS, strict=True)]
     (films / "moments.csv").write_text("\n".join(["video,start,end,description", *lines]) + "\n")

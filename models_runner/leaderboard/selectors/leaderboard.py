@@ -165,15 +165,8 @@ def filters_for(membership: Membership, query: Mapping[str, str]) -> Leaderboard
     if filters is None or not ScoreView(membership, filters.split).is_blind:
         return filters
     group = filters.group if filters.is_ndcg else FIRST
-    return replace(
-        filters,
-        group=group,
-        convention=BLIND_CONVENTION,
-        gain=BLIND_GAIN,
-        base="",
-        empty=Empty.ZERO.value,
-        is_blind=True,
-    )
+    filters = filters.with_zero
+    return replace(filters, group=group, convention=BLIND_CONVENTION, gain=BLIND_GAIN, base="", is_blind=True)
 
 
 def _split_with_scores(membership: Membership, release: Release) -> str | None:

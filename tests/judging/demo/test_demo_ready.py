@@ -247,6 +247,7 @@ NO = r"(?:No|Nothing(?! of the query happens here)|Nobody|None)"  # the exceptio
 EMPTY = re.compile(rf'<article class="empty[^>]*>\s*<h2>(.*?)</h2>|<p[^>]*>\s*({NO}\b.*?)</p>', re.DOTALL)
 NONE_BY_SIMILARITY = "No experiment with labels by similarity has finished; {} with Labels: by similarity."
 EMPTY_BY_NATURE = {  # route and title: why
+    ("annotation:topics", "No topic yet"): "its queries come from captions; a topic would be one that nobody judged",
     ("annotation:captions", "Nothing waits for you"): "the captions of the script pass the checks",
     ("judging:exam", "Nobody has begun"): "the exam for newcomers, whom the visitor invites",
     ("judging:judgment-imports", "Nothing imported yet"): "an import makes a project of its own",

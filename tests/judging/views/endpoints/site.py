@@ -162,7 +162,7 @@ class Site:
 
     @cached_property
     def topic(self) -> Topic:
-        return topic_create(project=self.project, title="A man sings", narrative="Loudly.")
+        return topic_create(project=self.project, number=1_000_000, title="A man sings", narrative="Loudly.")
 
     @cached_property
     def train_set(self) -> TrainSet:
