@@ -276,6 +276,10 @@ class BusySite(OwnedSite):
         yield self.page("models_runner:runs", new, who="manager")  # it has no run by similarity yet
         yield self.page("judging:exam", exam, who="manager")
         yield from self.with_proposals(calm)
+        for state, project in (("running", new), ("cancelled", exam.project)):
+            about = {"method": "uniform", "segment_s": 5.0, "step": "writing", "n_moments": 9, "state": state}
+            Proposal.objects.create(corpus=project.dataset.corpus, done=2, total=3, **about)
+            yield self.page("annotation:proposals", project, who="manager")
         self.enter("examinee", person := examinee(exam.project))
         yield self.page("judging:desk", exam.project, who="examinee")
         attempt = start(person, exam.project)
