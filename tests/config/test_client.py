@@ -70,6 +70,7 @@ RULES = {
     "max_rounds": 2,
     "batch_size": 10,
     "has_second_batch": False,
+    "strata": [{"first": 1, "last": 10, "sample": 10}],
 }
 # What methods take besides, by name.
 OPTIONS: dict[str, dict[str, Any]] = {
