@@ -106,7 +106,7 @@ class Client(Requests):
         """Change rules of judging until somebody has begun to judge.
 
         Give what changes: ``top_grade``, ``judges``, ``max_spread``, ``max_rounds``, ``batch_size``,
-        ``has_second_batch``, ``strata`` (of ranks that batches draw from, each with ``first``, ``last``, ``sample``).
+        ``has_second_batch``, ``strata`` (of ranks that batches draw from, each with first, last and sample).
         """
         return self._row("PATCH", f"projects/{project}/rules/", values)
 
