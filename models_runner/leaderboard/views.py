@@ -42,6 +42,7 @@ from models_runner.leaderboard.selectors.comparison import (
 )
 from models_runner.leaderboard.selectors.leaderboard import (
     FAMILY_OF_GROUP,
+    FIRST,
     GROUPS,
     LeaderboardFilters,
     Table,
@@ -71,7 +72,7 @@ from models_runner.leaderboard.services.runs import run_upload, upload_check, up
 from models_runner.leaderboard.services.score_tests import score_tests_schedule
 from models_runner.leaderboard.services.scorings import n_without_relevant
 from models_runner.models import EconomyStudy, Run, Scoring
-from models_runner.tables.published_values import systems_at
+from models_runner.tables.published_values import VCMR_SOURCE, systems_at, vcmr_of_systems
 from models_runner.tables.selectors import status_of
 from moment_retrieval.formats import FileFormat
 from moment_retrieval.metrics.ndcg_iou import Convention, Gain
@@ -94,6 +95,7 @@ SAMPLED = (
     "some queries by what their first one held, xinfAP is too high for these and too low for the others."
 )
 BY_RANK = "Batches of this release were filled by rank, not at random: infAP and xinfAP are biased."
+VCMR_GROUP = "recall"
 MOST_DRAWN = 30
 MOST_CONCERNS = 100
 TEXTS = {"csv": ("text/csv", leaderboard_files.as_csv), "tex": ("application/x-tex", leaderboard_files.as_latex)}
@@ -164,20 +166,27 @@ def about_measures(filters: LeaderboardFilters) -> str:
 
 
 def _beside_published(table: Table, filters: LeaderboardFilters) -> dict[str, object]:
-    """Return what the papers print at the K shown, with the distance of the best system; nothing of other measures."""
+    """Return what the papers print of the measures shown, with the distance of the best system; nothing where they
+    print none."""
     convention, gain = Convention.RELEASED.value, Gain.EXPONENTIAL.value
-    link: dict[str, object] = {"query": filters.query(convention=convention, gain=gain, sort="")}
-    if not filters.is_ndcg or (filters.convention, filters.gain) != (convention, gain):
-        return link
+    group = filters.group if filters.is_ndcg else FIRST
+    link: dict[str, object] = {"query": filters.query(show=group, convention=convention, gain=gain, sort="")}
     best = next((row for row in table.ranked if row.run.source != Run.Source.SIMILARITY), None)
     if best is None:
         return link
+    if filters.group == VCMR_GROUP:
+        systems = vcmr_of_systems([(column.k, column.mu) for column in filters.columns])
+    elif filters.is_ndcg and (filters.convention, filters.gain) == (convention, gain):
+        systems = systems_at(filters.columns[0].k or 0, filters.split)
+    else:
+        return link
     rows = []
-    for name, values in systems_at(filters.columns[0].k or 0, filters.split):
+    for name, values in systems:
         ours = [best.scores[column.metric].value for column in filters.columns]
         differences = [None if value is None else one - value for value, one in zip(values, ours, strict=True)]
         rows.append((name, list(zip(values, differences, strict=True))))
-    return {**link, "best": best, "rows": rows, "status": status_of(filters.release, [])}
+    facts = {"is_vcmr": filters.group == VCMR_GROUP, "vcmr_source": VCMR_SOURCE}
+    return {**link, **facts, "best": best, "rows": rows, "status": status_of(filters.release, [])}
 
 
 def _chart(table: Table, filters: LeaderboardFilters) -> str:

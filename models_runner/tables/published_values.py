@@ -2,6 +2,8 @@
 Facts, each table with its source. "arXiv" is arXiv:2407.06597, "SIGIR-AP" the paper of 2025 under the same title."""
 
 import tomllib
+from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,6 +35,16 @@ VCMR: dict[str, list[float | None]] = {
     baseline: [value for values in by_mu for value in values or [None] * len(VCMR_KS)]
     for baseline, by_mu in _FIGURES["vcmr"].items()
 }
+
+
+def vcmr_of_systems(measures: Sequence[tuple[int, float | None]]) -> list[tuple[str, list[float | None]]]:
+    """Return every published system with its recall, a share, at each K and mu; None where the paper prints none."""
+    positions = {(k, mu): index for index, (mu, k) in enumerate(product(VCMR_MUS, VCMR_KS))}
+    rows = []
+    for baseline, values in VCMR.items():
+        printed = [values[positions[one]] if one in positions else None for one in measures]
+        rows.append((LABELS[baseline], [None if value is None else value / 100 for value in printed]))
+    return rows
 
 
 # TVR-Ranking, and the features that baselines were trained on

@@ -182,6 +182,10 @@ class TestLeaderboard:
         other = chief.get(board.url("runs"), {**here, "convention": "paper"}).content.decode()
         assert "0.4725" not in other and "Published values are NDCG under the convention released" in other
         assert 'id="published"' not in reader.get(board.url("runs"), here).content.decode()
+        vcmr = chief.get(board.url("runs"), {"split": "val", "show": "recall"}).content.decode()
+        beside = vcmr.split('id="published"')[1].split("</details>")[0]
+        assert "0.0725" in beside and "arXiv Table 8" in beside and "two answer different questions" in beside
+        assert beside.count("not available") == 3 * 12 - 15  # of 12 measures each, 6 are printed, of CONQUER 3
 
     def test_exports(self, board: Board, chief: Client) -> None:
         query = "?split=val&sort=NDCG@10,IoU>=0.5"
