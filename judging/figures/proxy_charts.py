@@ -14,6 +14,10 @@ from moment_retrieval.relevance.figures import THRESHOLDS
 LABELS = {"bow": "BoW", "pos": "PoS", "synset": "SYN", "meteor": "MET", "sentence": "Sentence"}
 DIRECTIONS = {"v2t": "From a moment to its caption", "t2v": "From a caption to its moment"}
 RECALL_AXIS = Axis("geometric mean of R@1, R@5 and R@10", 0, 1, 0.25)
+MORE_PROXIES = (
+    "By word vectors and by features of videos, which need files of your own: moment-retrieval relevance --proxy "
+    "word-vectors or features, and relevance-figures for the same figures."
+)
 PROXY = Column("proxy", "Proxy")
 
 
@@ -110,10 +114,10 @@ def facts_of(report: Mapping[str, Any]) -> str:
 
 
 def notes_of(report: Mapping[str, Any]) -> list[str]:
-    """Say which proxies are left out, and why; those of the same reason together."""
+    """Say which proxies are left out, and why, those of the same reason together; and where there are more."""
     names_by_reason: dict[str, list[str]] = {}
     missing: Mapping[str, str] = report.get("missing", {})
     for name in PROXIES:  # the database keeps no order of keys
         if name in missing:
             names_by_reason.setdefault(missing[name], []).append(LABELS[name])
-    return [f"Not computed: {', '.join(names)}. {reason}" for reason, names in names_by_reason.items()]
+    return [*(f"Not computed: {', '.join(names)}. {reason}" for reason, names in names_by_reason.items()), MORE_PROXIES]
