@@ -25,6 +25,9 @@ from moment_retrieval.tables import JudgedTable, RunTable
 
 Labels = Relevance | JudgedTable
 NAMES_NEEDED = "a video is an index; name the videos as the ground truth does"
+MOST_CELLS = 40_000_000
+"""Of an uploaded matrix: reading and scoring one of 37 million (the test set of EPIC-Kitchens-100) peaks at 1.14 GB, and
+one upload has 2 GB (``UPLOADS_AT_ONCE``); the library itself takes more."""
 NO_SALIENCY = "the run predicts no saliency (pred_saliency_scores), so it has no score of highlights"
 
 
@@ -151,7 +154,7 @@ def read_labels(source: SourceFile, form: Form | None = None) -> tuple[Form, Lab
     the line where the file has lines."""
     form = form or form_of(source)
     if form is Form.MATRIX:
-        relevance = parse_relevance(source.data)
+        relevance = parse_relevance(source.data, most=MOST_CELLS)
         check_finite("relevance", relevance.matrix)
         if not (relevance.matrix > 0).any():
             raise EmptyFile("nothing is relevant")
@@ -222,7 +225,8 @@ def run_scored(labels: Labels, source: SourceFile, families: Sequence[MeasureFam
 def _matrix_scored(
     labels: Relevance, source: SourceFile, families: Sequence[MeasureFamily], options: Options
 ) -> Result:
-    scores = matrix_scores(parse_similarity(source.data), labels.matrix, labels.owners, gain=options.gain)
+    similarity = parse_similarity(source.data, shape=labels.matrix.shape, most=MOST_CELLS)
+    scores = matrix_scores(similarity, labels.matrix, labels.owners, gain=options.gain)
     values = []
     for name, value in scores.mean.items():
         measure, _, direction = name.partition("-")

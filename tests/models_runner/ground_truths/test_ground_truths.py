@@ -10,6 +10,7 @@ from django.core.files.storage import default_storage
 
 from accounts.models import Membership
 from core.exceptions import NotPossible
+from models_runner.ground_truths import rules
 from models_runner.ground_truths.selectors import truth_table_of
 from models_runner.ground_truths.services import ground_truth_delete, truth_run_withdraw
 from models_runner.leaderboard.services.participants import leaderboard_change
@@ -141,6 +142,16 @@ def test_a_broken_run_says_where_and_its_file_goes(form: str, content: bytes, me
     run = upload_run(lead, truth, content, measures=truth.measures[:1])
     assert run.state == "failed" and message in run.error
     assert not run.file and not run.scores.exists()
+
+
+def test_a_matrix_of_another_shape_or_too_large_is_refused_before_it_is_cast(
+    lead: Membership, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    truth = upload_truth(lead.project, "matrix")
+    run = upload_run(lead, truth, npy(np.full((2, 4), np.nan)))  # of its numbers nothing is said
+    assert run.error == "expected two matrices of one shape, got (2, 4) and (2, 3)"
+    monkeypatch.setattr(rules, "MOST_CELLS", 5)
+    assert upload_truth(lead.project, "matrix", name="large").error == "relevance has 6 cells, more than 5"
 
 
 def test_what_is_missing_in_a_run_is_a_warning_unless_nothing_remains(lead: Membership) -> None:
