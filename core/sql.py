@@ -113,10 +113,10 @@ def wait_for_turn(name: str, key: int = 0) -> None:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", _numbers(name, key))
 
 
-def is_locked(name: str) -> bool:
-    """Whether some process, this one too, is inside ``only_one(name)``."""
+def is_locked(name: str, key: int = 0) -> bool:
+    """Whether some process, this one too, is inside ``only_one(name, key)``."""
     with connection.cursor() as cursor:
-        cursor.execute(IS_LOCKED, [number % 2**32 for number in _numbers(name, 0)])
+        cursor.execute(IS_LOCKED, [number % 2**32 for number in _numbers(name, key)])
         row = cursor.fetchone()
     return bool(row and row[0])
 

@@ -1,6 +1,5 @@
 """Ground truth of other forms for programs: uploading it and runs on it, and reading the scores."""
 
-from itertools import chain
 from typing import Any
 from uuid import UUID
 
@@ -15,7 +14,7 @@ from core.api import ApiView, FileView, Invalid, Pages, form_data_of, form_value
 from core.api import Problem as REFUSED
 from models_runner.ground_truths import services
 from models_runner.ground_truths.forms import GroundTruthForm, TruthRunForm
-from models_runner.ground_truths.rules import DIRECTIONS, OPTIONS_BY_FORM, Form, MeasureFamily
+from models_runner.ground_truths.rules import DIRECTIONS, OPTION_NAMES, OPTIONS_BY_FORM, Form, MeasureFamily
 from models_runner.ground_truths.selectors import (
     scores_on,
     truth_granted,
@@ -25,10 +24,9 @@ from models_runner.ground_truths.selectors import (
     truths_visible_to,
 )
 from models_runner.models import GroundTruth, TruthRun, TruthScore
-from moment_retrieval.metrics.ndcg_iou import Gain
+from moment_retrieval.metrics.ndcg_iou import Convention, Gain
 
 FAMILIES = ", ".join(MeasureFamily)
-OPTION_NAMES = frozenset(chain.from_iterable(OPTIONS_BY_FORM.values()))
 
 
 class GroundTruthOutput(serializers.ModelSerializer[GroundTruth]):
@@ -96,6 +94,11 @@ class TruthRunInput(serializers.Serializer[Any]):
     cutoffs = serializers.CharField(required=False, help_text="K of R@K or n of Rank n@m, as ``1,5,10``.")
     thresholds = serializers.CharField(required=False, help_text="Least IoU, as ``0.5,0.7``.")
     nms = serializers.CharField(required=False, help_text="Suppress moments that overlap a better one more.")
+    convention = serializers.ChoiceField(
+        choices=[convention.value for convention in Convention],
+        required=False,
+        help_text="Of TVR with ``nms``, how equal scores stand: ``released`` as the published scorer has them.",
+    )
     gain = serializers.ChoiceField(
         choices=[gain.value for gain in Gain], required=False, help_text="Of the semantic nDCG."
     )
@@ -105,8 +108,11 @@ class TruthRunInput(serializers.Serializer[Any]):
 class TruthEntryOutput(serializers.Serializer[TruthScore]):
     """The mean of one measure of one run."""
 
+    run = serializers.UUIDField(source="run.uuid")
     system = serializers.CharField(source="run.system")
     team = serializers.CharField(source="run.team")
+    n_queries = serializers.IntegerField(source="run.n_queries", help_text="Of the run's means, as on its page.")
+    n_missing = serializers.IntegerField(source="run.n_missing", help_text="Of those, not answered.")
     family = serializers.CharField()
     metric = serializers.CharField()
     setting = serializers.CharField(help_text="What else the value depends on, as ``gain linear``, or empty.")
@@ -114,7 +120,8 @@ class TruthEntryOutput(serializers.Serializer[TruthScore]):
 
 
 class TruthScoresOutput(serializers.Serializer[Any]):
-    """Every scored run by every measure, the first upload first."""
+    """Every scored run by every measure, over all queries, the first upload first; a run itself also has its scores by
+    type of query."""
 
     scores = TruthEntryOutput(many=True)
 
@@ -186,7 +193,7 @@ class TruthRuns(FileView):
         truth, membership = truth_granted(request, truth_uuid)
         services.truth_run_check(membership, truth, timezone.now())  # before the body is read
         fields = form_data_of(request, TruthRunForm)
-        if foreign := set(fields) & OPTION_NAMES - set(OPTIONS_BY_FORM[Form(truth.form)]):
+        if foreign := set(fields) & set(OPTION_NAMES) - set(OPTIONS_BY_FORM[Form(truth.form)]):
             raise Invalid(f"{min(foreign)}: Measures of ground truth of the form {truth.form} have no such option.")
         for name, first_values in (("measures", truth.measures), ("directions", DIRECTIONS)):
             fields[name] = [word.strip() for word in fields.get(name, ",".join(first_values)).split(",")]
@@ -210,7 +217,7 @@ class OneTruthRun(ApiView):
         responses={200: TruthRunOutput, **dict.fromkeys((403, 404, 409), REFUSED)},
     )
     def delete(self, request: Request, run_uuid: UUID) -> Response:
-        """Withdraw a run on a ground truth: yours, or any for leads. It leaves the leaderboard."""
+        """Withdraw a run on a ground truth: yours, or any for leads and admins. It leaves the leaderboard."""
         run = truth_run_withdrawable(request, run_uuid)
         reason = request.query_params.get("reason", "")
         row = services.truth_run_withdraw(run=run, actor=person_of(request), reason=reason)

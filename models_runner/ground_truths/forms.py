@@ -11,6 +11,7 @@ from models_runner.ground_truths.rules import (
     DEFAULTS,
     DIRECTIONS,
     FORM_LABELS,
+    OPTION_NAMES,
     OPTIONS_BY_FORM,
     Form,
     Options,
@@ -20,11 +21,17 @@ from models_runner.models import GroundTruth
 from moment_retrieval.cli.score import cutoffs, overlap, thresholds
 from moment_retrieval.errors import InvalidCutoff
 from moment_retrieval.formats.matrices import NPY_MAGIC
-from moment_retrieval.metrics.ndcg_iou import Gain
+from moment_retrieval.metrics.ndcg_iou import Convention, Gain
 from moment_retrieval.metrics.recall import check_cutoffs
 
 MOST_NUMBERS = 10  # cutoffs, or thresholds
 SUPPRESSION = "Moments whose IoU with a better one is more are left out. Empty: none is; of Rank n@m those of 0.5."
+LONGEST_OVERLAP = 8  # as 0.123456: it becomes part of the name of a column
+CONVENTION_LABELS = {
+    Convention.PAPER: "as they stand in the run",
+    Convention.RELEASED: "released: by the first appearance of their videos, as the published scorer of TVR has them",
+}
+TIES = "Which of two moments of equal score is first after a suppression; without one it changes nothing."
 DIRECTION_LABELS = {"v2t": "from videos to captions", "t2v": "from captions to videos"}
 GAIN_LABELS = {Gain.EXPONENTIAL: "exponential: 2^relevance − 1, as in the paper", Gain.LINEAR: "linear: the relevance"}
 
@@ -48,8 +55,8 @@ class FileField(forms.FileField):
 class NumbersField(forms.CharField):
     """Numbers with commas between, read as the command ``score`` reads them."""
 
-    def __init__(self, read: Callable[[str], Any], **options: Any) -> None:
-        super().__init__(max_length=100, required=False, **options)
+    def __init__(self, read: Callable[[str], Any], *, max_length: int = 100, **options: Any) -> None:
+        super().__init__(max_length=max_length, required=False, **options)
         self.read = read
 
     def clean(self, value: Any) -> Any:
@@ -93,7 +100,13 @@ class TruthRunForm(forms.Form):
     )
     cutoffs = NumbersField(cutoffs, help_text="K of R@K, n of Rank n@m: whole numbers from 1, with commas.")
     thresholds = NumbersField(thresholds, help_text="Least IoU, above 0 and up to 1, with commas.")
-    nms = NumbersField(overlap, label="Suppression", help_text=SUPPRESSION)
+    nms = NumbersField(overlap, max_length=LONGEST_OVERLAP, label="Suppression", help_text=SUPPRESSION)
+    convention = forms.ChoiceField(
+        required=False,
+        choices=[(convention.value, label) for convention, label in CONVENTION_LABELS.items()],
+        label="Equal scores",
+        help_text=TIES,
+    )
     gain = forms.ChoiceField(required=False, choices=[(gain.value, label) for gain, label in GAIN_LABELS.items()])
     directions = forms.MultipleChoiceField(
         widget=forms.CheckboxSelectMultiple,
@@ -110,7 +123,7 @@ class TruthRunForm(forms.Form):
         assert isinstance(measures, forms.MultipleChoiceField)
         measures.choices = list(about_families(truth.measures))
         measures.initial = truth.measures
-        for name in ("cutoffs", "thresholds", "nms", "gain", "directions"):
+        for name in OPTION_NAMES:
             if name not in self.option_names:
                 del self.fields[name]
         if defaults := DEFAULTS.get(self.truth_form):

@@ -7,7 +7,10 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import chain
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from moment_retrieval import formats
 from moment_retrieval.entries import value_positions
@@ -17,14 +20,17 @@ from moment_retrieval.formats.matrices import Relevance, is_matrix, parse_releva
 from moment_retrieval.formats.qvhighlights import HighlightTruth
 from moment_retrieval.metrics import pool_rank, recall
 from moment_retrieval.metrics.highlights import highlights
-from moment_retrieval.metrics.matrix import check_finite, check_owners, matrix_scores
-from moment_retrieval.metrics.ndcg_iou import Gain
+from moment_retrieval.metrics.matrix import MatrixScores, check_finite, check_owners, matrix_scores
+from moment_retrieval.metrics.ndcg_iou import Convention, Gain
 from moment_retrieval.metrics.report import all_warnings, check_videos
 from moment_retrieval.metrics.scores import Scores
 from moment_retrieval.tables import JudgedTable, RunTable
 
 Labels = Relevance | JudgedTable
 NAMES_NEEDED = "a video is an index; name the videos as the ground truth does"
+MOST_CELLS = 40_000_000
+"""Of an uploaded matrix: reading and scoring one of 37 million, the test set of EPIC-Kitchens-100, peaks at 1.14 GB,
+and an upload has 2 GB (``UPLOADS_AT_ONCE``); the library itself takes more."""
 NO_SALIENCY = "the run predicts no saliency (pred_saliency_scores), so it has no score of highlights"
 
 
@@ -83,12 +89,15 @@ FAMILIES_BY_FORM: Mapping[Form, tuple[MeasureFamily, ...]] = {
     Form.MATRIX: (MeasureFamily.SEMANTIC, MeasureFamily.INSTANCE),
 }
 OPTIONS_BY_FORM: Mapping[Form, tuple[str, ...]] = {
-    Form.TVR: ("cutoffs", "thresholds", "nms"),
+    Form.TVR: ("cutoffs", "thresholds", "nms", "convention"),
     Form.QVHIGHLIGHTS: (),
     Form.MVMR: ("cutoffs", "thresholds", "nms"),
     Form.MATRIX: ("gain", "directions"),
 }
+OPTION_NAMES = tuple(dict.fromkeys(chain.from_iterable(OPTIONS_BY_FORM.values())))
 DIRECTIONS = ("v2t", "t2v")
+QUERY_TYPES = ("v", "t", "vt")  # of TVR: answered by the pictures, the subtitles, both
+BY_TYPE = "type "  # begins the part of a setting that says which queries a mean is over
 LOW_IS_BEST = ("MedR", "MeanR")  # ranks
 
 
@@ -100,6 +109,7 @@ class Options:
         cutoffs: K of recall, n of Rank n@m.
         thresholds: IoU of recall, m of Rank n@m; each in (0, 1].
         nms: suppress moments that overlap a better one more; None: off for recall, 0.5 for Rank n@m.
+        convention: of recall after a suppression: how moments of equal score stand.
         gain: of the semantic nDCG.
         directions: of the measures of a matrix: from videos to captions, from captions to videos.
     """
@@ -107,6 +117,7 @@ class Options:
     cutoffs: tuple[int, ...] = recall.KS
     thresholds: tuple[float, ...] = recall.MUS
     nms: float | None = None
+    convention: Convention = Convention.PAPER
     gain: Gain = Gain.EXPONENTIAL
     directions: tuple[str, ...] = DIRECTIONS
 
@@ -118,6 +129,7 @@ class Options:
             cutoffs=tuple(values.get("cutoffs", first.cutoffs)),
             thresholds=tuple(values.get("thresholds", first.thresholds)),
             nms=values.get("nms", first.nms),
+            convention=Convention(values.get("convention", first.convention)),
             gain=Gain(values.get("gain", first.gain)),
             directions=tuple(values.get("directions", first.directions)),
         )
@@ -130,7 +142,8 @@ DEFAULTS: Mapping[Form, Options] = {
 
 
 class Value(NamedTuple):
-    """A run's mean by one measure; ``setting`` says what else it depends on, and is empty where that is nothing."""
+    """A run's mean by one measure; ``setting`` says what else it depends on, and is empty where that is nothing: gain,
+    suppression, and of which type the queries are where it is over those alone."""
 
     family: MeasureFamily
     metric: str
@@ -141,7 +154,7 @@ class Value(NamedTuple):
 @dataclass(frozen=True)
 class Result:
     values: list[Value]
-    n_queries: int  # that enter the means; of a matrix its videos and captions
+    n_queries: int  # that enter the means; of a matrix videos and captions
     n_missing: int  # that the run does not answer
     warnings: list[str] = field(default_factory=list)
 
@@ -151,7 +164,7 @@ def read_labels(source: SourceFile, form: Form | None = None) -> tuple[Form, Lab
     the line where the file has lines."""
     form = form or form_of(source)
     if form is Form.MATRIX:
-        relevance = parse_relevance(source.data)
+        relevance = parse_relevance(source.data, most=MOST_CELLS)
         check_finite("relevance", relevance.matrix)
         if not (relevance.matrix > 0).any():
             raise EmptyFile("nothing is relevant")
@@ -222,7 +235,8 @@ def run_scored(labels: Labels, source: SourceFile, families: Sequence[MeasureFam
 def _matrix_scored(
     labels: Relevance, source: SourceFile, families: Sequence[MeasureFamily], options: Options
 ) -> Result:
-    scores = matrix_scores(parse_similarity(source.data), labels.matrix, labels.owners, gain=options.gain)
+    similarity = parse_similarity(source.data, shape=labels.matrix.shape, most=MOST_CELLS)
+    scores = matrix_scores(similarity, labels.matrix, labels.owners, gain=options.gain)
     values = []
     for name, value in scores.mean.items():
         measure, _, direction = name.partition("-")
@@ -231,7 +245,32 @@ def _matrix_scored(
         if family in families and is_requested:
             setting = f"gain {options.gain.value}" if family is MeasureFamily.SEMANTIC else ""
             values.append(Value(family, name, setting, value))
-    return Result(_numbers(values), query_count(labels), 0)
+    n_queries, warnings = _matrix_counts(labels, scores, families, options)
+    return Result(_numbers(values), n_queries, 0, warnings)
+
+
+def _matrix_counts(
+    labels: Relevance, scores: MatrixScores, families: Sequence[MeasureFamily], options: Options
+) -> tuple[int, list[str]]:
+    """Return how many videos and captions enter a mean of the run, and a sentence on those that nothing is relevant to:
+    the semantic nDCG has no part in them, the instance metrics leave out captions without a video."""
+    n_videos, n_captions = labels.matrix.shape
+    has_owner = np.full(n_captions, True) if labels.owners is None else labels.owners >= 0
+    masks = {"v2t": np.full(n_videos, True), "t2v": has_owner}
+    values = {"v2t": scores.values[:n_videos, 0], "t2v": scores.values[n_videos:, 1]}
+    n_queries, items = 0, []
+    for direction, item in (("v2t", "video"), ("t2v", "caption")):
+        if direction not in options.directions:
+            continue
+        is_relevant = ~np.isnan(values[direction])
+        mask = masks[direction] if MeasureFamily.INSTANCE in families else np.zeros_like(is_relevant)
+        if MeasureFamily.SEMANTIC in families:
+            mask = mask | is_relevant
+            if n_skipped := int((~is_relevant).sum()):
+                items.append(f"{n_skipped} {item}{'' if n_skipped == 1 else 's'}")
+        n_queries += int(mask.sum())
+    sentence = f"the semantic nDCG leaves out {' and '.join(items)}, to which nothing is relevant"
+    return n_queries, [sentence] if items else []
 
 
 def lists_of(source: SourceFile, families: Sequence[MeasureFamily]) -> dict[MeasureFamily, RunTable]:
@@ -261,7 +300,12 @@ def _lists_scored(labels: JudgedTable, lists: Mapping[MeasureFamily, RunTable], 
         check_videos(run, labels)
         scores = _scores(family, run, labels, options)
         names = _names(family, scores)
-        values += [Value(family, name, _setting(family, scores), scores.mean[measure]) for name, measure in names]
+        setting = _setting(family, scores)
+        values += [Value(family, name, setting, scores.mean[measure]) for name, measure in names]
+        for query_type in types_of(scores.kinds):
+            means = scores.by_kind[query_type]
+            setting_of_type = ", ".join(filter(None, (setting, f"{BY_TYPE}{query_type}")))
+            values += [Value(family, name, setting_of_type, means[measure]) for name, measure in names]
         n_queries, n_missing = len(scores.query_ids), max(n_missing, len(scores.missing))
         warnings |= dict.fromkeys(all_warnings(run, labels))
         if family is MeasureFamily.SALIENCY and not names:
@@ -275,7 +319,8 @@ def _scores(family: MeasureFamily, run: RunTable, labels: JudgedTable, options: 
         return pool_rank.rank_in_pool(run, labels, ns=ks, ms=mus, nms=options.nms or pool_rank.NMS)
     if family in (MeasureFamily.WINDOWS, MeasureFamily.SALIENCY):
         return highlights(run, labels)
-    return recall.recall(run, labels, task=recall.Task(family.value.upper()), ks=ks, mus=mus, nms=options.nms)
+    task, convention = recall.Task(family.value.upper()), options.convention
+    return recall.recall(run, labels, task=task, ks=ks, mus=mus, nms=options.nms, convention=convention)
 
 
 def _names(family: MeasureFamily, scores: Scores) -> list[tuple[str, Any]]:
@@ -286,7 +331,22 @@ def _names(family: MeasureFamily, scores: Scores) -> list[tuple[str, Any]]:
 
 def _setting(family: MeasureFamily, scores: Scores) -> str:
     nms = scores.facts.get("nms", "off")
-    return "" if nms == "off" or family is MeasureFamily.VR else f"nms {nms}"
+    if nms == "off" or family is MeasureFamily.VR:
+        return ""
+    ties = ", ties released" if scores.facts.get("convention") == Convention.RELEASED.value else ""
+    return f"nms {nms}{ties}"
+
+
+def types_of(kinds: Sequence[str]) -> list[str]:
+    """Return the types of TVR's queries that there are, none where all queries are of one."""
+    types = [query_type for query_type in QUERY_TYPES if query_type in kinds]
+    return types if len(set(kinds)) > 1 else []
+
+
+def setting_parts(setting: str) -> tuple[str, str]:
+    """Return what a value depends on, and the type of the queries that it is over; empty where it is over all."""
+    base, _, query_type = setting.rpartition(BY_TYPE)
+    return (base.removesuffix(", "), query_type) if query_type in QUERY_TYPES else (setting, "")
 
 
 def _numbers(values: Iterable[Value]) -> list[Value]:

@@ -13,11 +13,11 @@ from django.shortcuts import get_object_or_404
 
 from accounts.access import RUNNERS, STAFF, Roles, grant
 from accounts.models import Membership
-from models_runner.ground_truths.rules import FAMILY_LABELS, MeasureFamily, is_low_best
+from models_runner.ground_truths.rules import ABOUT, BY_TYPE, FAMILY_LABELS, MeasureFamily, is_low_best, setting_parts
 from models_runner.leaderboard.selectors.leaderboard import known_or_first
 from models_runner.models import GroundTruth, TruthRun, TruthScore
 
-CSV_COLUMNS = ["system", "team", "family", "metric", "setting", "value"]
+CSV_COLUMNS = ["run", "system", "team", "n_queries", "n_missing", "family", "metric", "setting", "value"]
 
 
 def truths_visible_to(membership: Membership) -> QuerySet[GroundTruth]:
@@ -61,16 +61,56 @@ def truth_run_granted(request: HttpRequest, run_uuid: UUID) -> tuple[TruthRun, M
 
 
 def may_withdraw(run: TruthRun, membership: Membership) -> bool:
-    """Whether this person may withdraw the run: its owner, or a lead."""
-    return membership.is_lead or run.owner_id == membership.user_id
+    """Whether this person may withdraw the run: its owner, a lead or an admin."""
+    return membership.has(STAFF) or run.owner_id == membership.user_id
 
 
 def truth_run_withdrawable(request: HttpRequest, run_uuid: UUID) -> TruthRun:
-    """Return a run of the viewer's own; leads may withdraw every one."""
+    """Return a run of the viewer's own; leads and admins may withdraw every one."""
     run, membership = truth_run_granted(request, run_uuid)
     if not may_withdraw(run, membership):
         raise PermissionDenied
     return run
+
+
+class ScoreRow(NamedTuple):
+    """One measure of a run, over all queries and by their type; None where a type has no value."""
+
+    metric: str
+    setting: str
+    value: float
+    by_type: list[float | None]
+
+
+class FamilyScores(NamedTuple):
+    """The scores of a run by one family of measures."""
+
+    label: str
+    about: str
+    types: list[str]  # of the queries
+    rows: list[ScoreRow]
+
+
+def run_families(run: TruthRun) -> list[FamilyScores]:
+    """Return the scores of a run by the families that its owner has chosen, in their order."""
+    values: dict[tuple[str, str, str, str], float] = {}
+    for score in run.scores.all():
+        values[score.family, score.metric, *setting_parts(score.setting)] = score.value
+    result = []
+    for family in map(MeasureFamily, run.measures):
+        measures = [key[1:3] for key in values if key[0] == family and not key[3]]
+        types = list(dict.fromkeys(key[3] for key in values if key[0] == family and key[3]))
+        rows = [
+            ScoreRow(
+                metric,
+                setting,
+                values[family, metric, setting, ""],
+                [values.get((family, metric, setting, query_type)) for query_type in types],
+            )
+            for metric, setting in measures
+        ]
+        result.append(FamilyScores(FAMILY_LABELS[family], ABOUT[family], types, rows))
+    return result
 
 
 class TruthColumn(NamedTuple):
@@ -138,8 +178,9 @@ def truth_table_of(truth: GroundTruth, membership: Membership, query: Mapping[st
 
 
 def scores_on(truth: GroundTruth) -> QuerySet[TruthScore]:
-    """Return the scores of the runs that stand on the leaderboard, the first upload first."""
+    """Return the scores over all queries of the runs that stand on the leaderboard, the first upload first."""
     scores = TruthScore.objects.filter(run__truth=truth, run__state=TruthRun.State.SCORED)
+    scores = scores.exclude(setting__contains=BY_TYPE)
     return scores.select_related("run").order_by("run_id", "pk")
 
 
@@ -160,4 +201,6 @@ def _order(value: float | None, column: TruthColumn | None) -> tuple[bool, float
 def csv_rows(truth: GroundTruth) -> Iterator[list[object]]:
     """Yield the rows of CSV_COLUMNS: every scored run and measure."""
     for score in scores_on(truth):
-        yield [score.run.system, score.run.team, score.family, score.metric, score.setting, score.value]
+        run = score.run
+        of_run = [run.uuid, run.system, run.team, run.n_queries, run.n_missing]
+        yield [*of_run, score.family, score.metric, score.setting, score.value]

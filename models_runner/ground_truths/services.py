@@ -16,7 +16,7 @@ from accounts.models import Membership, Project, User
 from core.audit import audit_record
 from core.exceptions import MomentJudgeError, NotPossible, TooLarge
 from core.files import checksum
-from core.jobs import JobKind, durable
+from core.jobs import durable
 from core.media_files import files_delete
 from core.texts import checked_name, storable
 from models_runner.ground_truths.rules import (
@@ -36,18 +36,18 @@ from models_runner.leaderboard.services.runs import (
     UNREADABLE_PER_DAY,
     UploadLimit,
     name_checked,
-    upload_slot,
     upload_source,
 )
 from models_runner.leaderboard.services.scorings import UNEXPECTED
 from models_runner.models import GroundTruth, TruthRun, TruthScore
+from models_runner.slots import SlotKind
 from moment_retrieval.errors import ScoringError
 
 logger = logging.getLogger(__name__)
 DAY = timedelta(days=1)
 LONGEST_NAME = 100
 LONGEST_ERROR = 2000
-GROUND_TRUTHS = JobKind(
+GROUND_TRUTHS: SlotKind[GroundTruth] = SlotKind(
     "models_runner.tasks.ground_truth_work",
     lambda: GroundTruth.objects.filter(state=GroundTruth.State.READING),
     moved="updated_at",
@@ -55,7 +55,7 @@ GROUND_TRUTHS = JobKind(
     expected=(ScoringError, MomentJudgeError),
     unexpected=UNEXPECTED,
 )
-TRUTH_RUNS = JobKind(
+TRUTH_RUNS: SlotKind[TruthRun] = SlotKind(
     "models_runner.tasks.truth_run_work",
     lambda: TruthRun.objects.filter(state=TruthRun.State.WAITING).select_related("truth"),
     moved="updated_at",
@@ -114,25 +114,23 @@ def _check_size(file: "File[Any]") -> None:
 
 @durable(GROUND_TRUTHS.task)
 def ground_truth_work(*, truth_id: int) -> None:
-    """Read and check a ground truth; a repeat finds it done. A bad file says why, with its line. Where too many files
-    are being read, the sweep sends it again."""
-    with upload_slot() as free:
-        if not free:
+    """Read and check a ground truth; a repeat finds it done. A bad file says why, with its line."""
+    with GROUND_TRUTHS.claim_in_slot(truth_id) as truth:
+        if truth is None:
             return
-        with GROUND_TRUTHS.claim(truth_id) as truth:
-            if truth is None:
-                return
-            form, labels = read_labels(upload_source(truth.file), Form(truth.form) if truth.form else None)
-            families = [family.value for family in families_of(form, labels)]
-            values = {"form": form.value, "n_queries": query_count(labels), "measures": families}
-            GROUND_TRUTHS.move(truth, state=GroundTruth.State.READY, **values)
+        form, labels = read_labels(upload_source(truth.file), Form(truth.form) if truth.form else None)
+        families = [family.value for family in families_of(form, labels)]
+        values = {"form": form.value, "n_queries": query_count(labels), "measures": families}
+        GROUND_TRUTHS.move(truth, state=GroundTruth.State.READY, **values)
 
 
 @transaction.atomic
 def ground_truth_delete(*, truth: GroundTruth, actor: User) -> None:
-    """Delete a ground truth with its file, and the runs on it that failed or were withdrawn. Raises NotPossible while a
-    run is scored on it or waits to be."""
+    """Delete a ground truth with its file, and the runs on it that failed or were withdrawn. Raises NotPossible while
+    it is read, which needs the file, and while a run is scored on it or waits to be."""
     row = _lock(truth)
+    if row.is_at_work:
+        raise NotPossible(f"The ground truth {row.name} is still being read; delete it once that is done.")
     ended = row.runs.filter(state__in=TruthRun.ENDED)
     if n_runs := row.runs.exclude(state__in=TruthRun.ENDED).count():
         needs = f"{n_runs} run{' stands' if n_runs == 1 else 's stand'}"
@@ -226,14 +224,9 @@ def truth_run_check(membership: Membership, truth: GroundTruth, now: datetime) -
 @durable(TRUTH_RUNS.task)
 def truth_run_work(*, run_id: int) -> None:
     """Read and score a run; a repeat finds it done. A bad file says why, with its line, and its file goes."""
-    run = None
-    with upload_slot() as free:
-        if free:
-            with TRUTH_RUNS.claim(run_id) as run:
-                if run is not None:
-                    truth_run_write(run, truth_run_result(run))
-    if run is not None and (following := TRUTH_RUNS.rows().order_by("created_at").first()):
-        TRUTH_RUNS.send(following.pk)  # it may have found no free slot
+    with TRUTH_RUNS.claim_in_slot(run_id) as run:
+        if run is not None:
+            truth_run_write(run, truth_run_result(run))
 
 
 def truth_run_result(run: TruthRun) -> Result:

@@ -23,11 +23,12 @@ from core.files import file_answer
 from core.lists import csv_download, page_of
 from models_runner.ground_truths import services
 from models_runner.ground_truths.forms import GroundTruthForm, TruthRunForm
-from models_runner.ground_truths.rules import ABOUT, FAMILY_LABELS, MeasureFamily
+from models_runner.ground_truths.rules import ABOUT, MeasureFamily
 from models_runner.ground_truths.selectors import (
     CSV_COLUMNS,
     csv_rows,
     may_withdraw,
+    run_families,
     truth_check_visible,
     truth_run_granted,
     truth_run_withdrawable,
@@ -154,7 +155,7 @@ def truth_run_new(request: MemberRequest, truth: GroundTruth) -> HttpResponse:
 def _run_form_page(
     request: MemberRequest, truth: GroundTruth, form: forms.Form, status: int = 200, refusal: str = ""
 ) -> HttpResponse:
-    numbers = [form[name] for name in ("cutoffs", "thresholds", "nms", "gain") if name in form.fields]
+    numbers = [form[name] for name in ("cutoffs", "thresholds", "nms", "convention", "gain") if name in form.fields]
     context = {"truth": truth, "form": form, "numbers": numbers, "refusal": refusal, "most_mb": settings.RUN_MAX_MB}
     return render(request, "models_runner/ground_truths/run_new.html", context, status=status)
 
@@ -163,11 +164,10 @@ def _run_form_page(
 def truth_run(request: HttpRequest, run_uuid: UUID) -> HttpResponse:
     """One run: how far it is, what is odd about it, and its scores."""
     run, membership = truth_run_granted(request, run_uuid)
-    families = [(MeasureFamily(family), run.scores.filter(family=family)) for family in run.measures]
     context = {
         "run": run,
         "truth": run.truth,
-        "scores": [(FAMILY_LABELS[family], ABOUT[family], scores) for family, scores in families],
+        "families": run_families(run),
         "staff": membership.has(STAFF),
         "may_withdraw": may_withdraw(run, membership),
     }
@@ -186,7 +186,7 @@ def truth_run_download(request: HttpRequest, run_uuid: UUID) -> HttpResponseBase
 @login_required
 @post_only(RUN_PAGE)
 def truth_run_withdraw(request: HttpRequest, run_uuid: UUID) -> HttpResponse:
-    """Its owner or a lead takes a run off the leaderboard."""
+    """Its owner, a lead or an admin takes a run off the leaderboard."""
     run = truth_run_withdrawable(request, run_uuid)
     assert isinstance(request.user, User)
     try:

@@ -38,9 +38,10 @@ def read_similarity(path: Path) -> Floats:
         return parse_similarity(data)
 
 
-def parse_similarity(data: bytes) -> Floats:
-    """As ``read_similarity``, from bytes: an upload, for example."""
-    return numeric(arrays_of(data), "similarity")
+def parse_similarity(data: bytes, *, shape: tuple[int, ...] | None = None, most: int = MAX_CELLS) -> Floats:
+    """As ``read_similarity``, from bytes: an upload, for example; of the ``shape`` of the ground truth, if given, and
+    of ``most`` cells."""
+    return numeric(arrays_of(data), "similarity", shape=shape, most=most)
 
 
 def read_relevance(path: Path) -> Relevance:
@@ -50,11 +51,11 @@ def read_relevance(path: Path) -> Relevance:
         return parse_relevance(data)
 
 
-def parse_relevance(data: bytes) -> Relevance:
-    """As ``read_relevance``, from bytes."""
+def parse_relevance(data: bytes, *, most: int = MAX_CELLS) -> Relevance:
+    """As ``read_relevance``, from bytes; of ``most`` cells."""
     arrays = arrays_of(data)
     owners = arrays.pop("owners", None)
-    return Relevance(numeric(arrays, "relevance"), owners)
+    return Relevance(numeric(arrays, "relevance", most=most), owners)
 
 
 def is_matrix(data: bytes) -> bool:
@@ -69,8 +70,13 @@ def is_matrix(data: bytes) -> bool:
     return bool(names) and all(name.endswith(".npy") for name in names)
 
 
-def numeric(arrays: dict[str, NDArray[Any]], name: str) -> Floats:
-    """The array of this name, or the only one: a matrix of at most MAX_CELLS numbers."""
+def numeric(
+    arrays: dict[str, NDArray[Any]], name: str, *, shape: tuple[int, ...] | None = None, most: int = MAX_CELLS
+) -> Floats:
+    """The array of this name, or the only one: a matrix of at most ``most`` numbers, and of ``shape`` if that is given.
+
+    It is cast to float64 once all that is checked: small integers take eight times their memory then.
+    """
     array = arrays.get(name, next(iter(arrays.values())) if len(arrays) == 1 else None)
     if array is None:
         raise InvalidRecord(f"no array {name}, only {', '.join(arrays) or 'none at all'}")
@@ -78,9 +84,11 @@ def numeric(arrays: dict[str, NDArray[Any]], name: str) -> Floats:
         raise InvalidRecord(f"{name} must be numbers, got {array.dtype}")
     if array.ndim != 2:
         raise InvalidRecord(f"{name} must be a matrix [videos, captions], got an array of shape {array.shape}")
-    if array.size > MAX_CELLS:
-        raise UnreadableFile(f"{name} has more than {MAX_CELLS:,} cells")
-    return array.astype(np.float64)
+    if shape is not None and array.shape != shape:
+        raise InvalidRecord(f"expected two matrices of one shape, got {array.shape} and {shape}")
+    if array.size > most:
+        raise UnreadableFile(f"{name} has {array.size:,} cells, more than {most:,}")
+    return array.astype(np.float64, copy=False)
 
 
 def arrays_of(data: bytes) -> dict[str, NDArray[Any]]:

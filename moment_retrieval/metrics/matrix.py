@@ -57,9 +57,9 @@ def instance_ranks(
     check_owners(owner, similarity.shape)
     columns = np.flatnonzero(owner >= 0)
     similarity, owner = similarity[:, columns], owner[columns]
-    v2t = np.full(len(similarity), np.inf)
-    np.minimum.at(v2t, owner, tied_ranks(similarity[owner], np.arange(len(owner))))
-    return v2t, tied_ranks(similarity.T, owner)
+    by_video = np.lexsort((similarity[owner, np.arange(len(owner))], owner))  # each video's captions, its best one last
+    best = by_video[np.cumsum(np.bincount(owner, minlength=len(similarity))) - 1]
+    return tied_ranks(similarity, best), tied_ranks(similarity.T, owner)
 
 
 def tied_ranks(rows: Floats, own: Ints) -> Floats:

@@ -41,7 +41,7 @@ from judging.studies.services import coverage_request, pool_open_request
 from judging.work.services.pairs import recut_request
 from models_runner.experiments.services import training_cancel
 from models_runner.features.services import feature_set_delete, feature_set_start
-from models_runner.ground_truths.services import ground_truth_delete, truth_run_fail
+from models_runner.ground_truths.services import GROUND_TRUTHS, truth_run_fail
 from models_runner.leaderboard.services.economy import study_create
 from models_runner.leaderboard.services.runs import run_fail, run_withdraw
 from models_runner.leaderboard.services.score_tests import score_tests_schedule
@@ -487,7 +487,7 @@ def to_extract(ground: Ground) -> TaskScenario:
 
 def labels_to_read(ground: Ground) -> TaskScenario:
     truth = upload_truth(ground.project, work=False)
-    return TaskScenario((truth.pk,), over=partial(ground_truth_delete, truth=truth, actor=ground.lead))
+    return TaskScenario((truth.pk,), over=partial(GROUND_TRUTHS.fail, truth, "It was called off."))
 
 
 def run_on_labels(ground: Ground) -> TaskScenario:

@@ -6,8 +6,7 @@ may upload is counted under the lock of their membership; only the order of stor
 
 import logging
 import unicodedata
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -32,9 +31,8 @@ from annotation.models import Query
 from core.audit import audit_record
 from core.exceptions import MomentJudgeError, NotPossible, TooLarge
 from core.files import checksum
-from core.jobs import JobKind, durable
+from core.jobs import durable
 from core.media_files import files_delete
-from core.sql import only_one
 from core.texts import checked_name, storable
 from judging.models import Release
 from models_runner.leaderboard.services.participants import concerns_about, leaderboard_of
@@ -54,6 +52,7 @@ from models_runner.leaderboard.services.scorings import (
 )
 from models_runner.models import Run, Scoring, Training
 from models_runner.pools.services import corpus_of
+from models_runner.slots import SlotKind
 from moment_retrieval import formats, jsonfiles, serialization
 from moment_retrieval.errors import ScoringError, UnknownQuery
 from moment_retrieval.metrics.recall import DEPTH
@@ -68,7 +67,7 @@ LONGEST = 100  # characters of a name
 UNSEEN = {"Cf", "Co", "Cn"}  # marks of direction, joiners, what has no shape: two names would look the same
 AT_WORK = "An upload of yours is still being scored; wait until that is done."
 WITH_FILES = (Run.Source.UPLOAD, Run.Source.BASELINE)  # that are read by the task
-UPLOADS = JobKind(
+UPLOADS: SlotKind[Run] = SlotKind(
     "models_runner.tasks.run_work",
     lambda: (
         Run.objects.filter(state=Run.State.RUNNING, source__in=WITH_FILES)
@@ -256,27 +255,10 @@ def run_withdraw(*, run: Run, actor: User, reason: str) -> Run:
 
 @durable(UPLOADS.task)
 def run_work(*, run_id: int) -> None:
-    """Read, check and score an upload; a repeat finds it done. A bad file says why, and touches no other run.
-    UPLOADS_AT_ONCE are worked on, so that the others leave workers and memory free: a message that finds no slot goes,
-    and whoever was at work sends for the next."""
-    run = None
-    with upload_slot() as free:
-        if free:
-            with UPLOADS.claim(run_id) as run:
-                if run is not None:
-                    _read_and_score(run)
-    if run is not None:
-        waiting = Run.objects.filter(source__in=WITH_FILES, state=Run.State.RUNNING, step=Step.WAITING)
-        if following := waiting.order_by("created_at").first():
-            UPLOADS.send(following.pk)
-
-
-@contextmanager
-def upload_slot() -> Iterator[bool]:
-    """Whether one of the slots for uploads is free; it is taken for the block."""
-    with ExitStack() as locks:
-        slots = range(settings.UPLOADS_AT_ONCE)
-        yield any(locks.enter_context(only_one("upload-place", slot)) for slot in slots)
+    """Read, check and score an upload; a repeat finds it done. A bad file says why, and touches no other run."""
+    with UPLOADS.claim_in_slot(run_id) as run:
+        if run is not None:
+            _read_and_score(run)
 
 
 def _read_and_score(run: Run) -> None:

@@ -35,11 +35,11 @@ def lines(*rows: dict[str, Any]) -> bytes:
     return "".join(f"{json.dumps(row)}\n" for row in rows).encode()
 
 
-def moment(number: int, video: str) -> dict[str, Any]:
-    return {"desc_id": number, "desc": "q", "type": "v", "vid_name": video, "ts": [0, 10]}
+def moment(number: int, video: str, query_type: str = "v") -> dict[str, Any]:
+    return {"desc_id": number, "desc": "q", "type": query_type, "vid_name": video, "ts": [0, 10]}
 
 
-PREDICTIONS = [[2, 0, 9, 0.9], [1, 0, 4, 0.8], [1, 0, 9, 0.7]]  # of the videos b, a, a
+PREDICTIONS = [[2, 0, 9, 0.9], [1, 0, 4, 0.8], [1, 0, 9, 0.7], [2, 20, 30, 0.7]]  # of the videos b, a, a, b
 SUBMISSION = {"video2idx": {"a": 1, "b": 2}} | {
     task: [{"desc_id": number, "predictions": PREDICTIONS} for number in (1, 2)] for task in ("VCMR", "SVMR", "VR")
 }
@@ -52,7 +52,7 @@ NOTHING = {"duration": 9, "timestamps": [], "sentences": [], "pos_moments": [], 
 RELEVANCE = np.array([[1.0, 0.0, 0.5], [0.0, 1.0, 0.0]])
 SIMILARITY = np.array([[0.1, 0.9, 0.5], [0.2, 0.3, 0.4]])
 FILES: dict[str, tuple[bytes, bytes]] = {  # ground truth and run
-    "tvr": (lines(moment(1, "a"), moment(2, "b")), json.dumps(SUBMISSION).encode()),
+    "tvr": (lines(moment(1, "a"), moment(2, "b", "t")), json.dumps(SUBMISSION).encode()),
     "qvhighlights": (lines(CLIPS | {"saliency_scores": [[4, 2, 3]]}), lines(WINDOWS)),
     "mvmr": (json.dumps({"a": POSITIVES, "b": NOTHING}).encode(), json.dumps(POOL).encode()),
     "matrix": (npz(relevance=RELEVANCE, owners=np.array([0, 1, 0])), npy(SIMILARITY)),

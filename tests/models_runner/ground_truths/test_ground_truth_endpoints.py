@@ -64,7 +64,8 @@ def test_a_lead_uploads_labels_and_a_participant_a_run(lead: Membership, team: M
     assert "gain linear" in text and 'class="own"' in text
     assert "No run by these measures yet" in client.get(f"{page('ground-truth', truth)}?show=instance").content.decode()
     exported = client.get(page("ground-truth-csv", truth)).content.decode().splitlines()
-    assert exported[0] == '"system","team","family","metric","setting","value"' and len(exported) == 4
+    assert exported[0] == '"run","system","team","n_queries","n_missing","family","metric","setting","value"'
+    assert len(exported) == 4 and exported[1].startswith(f'"{run.uuid}","ours","",5,0,"semantic"')
     answer = client.post(page("truth-run-withdraw", run), {"reason": "A mistake."}, follow=True)
     assert "Withdrawn: A mistake." in answer.content.decode()
 
@@ -75,6 +76,8 @@ def test_a_lead_uploads_labels_and_a_participant_a_run(lead: Membership, team: M
         ("cutoffs", "0", "The cutoff k must be a whole number, 1 or more, got 0."),
         ("cutoffs", "1,101", "The first 100 predictions count, got the cutoff 101."),
         ("thresholds", "half", "Expected numbers with commas between"),
+        ("convention", "other", "Select a valid choice."),
+        ("nms", "0.1234567", "at most 8 characters"),
         ("nms", "2", "The iou threshold mu must lie in (0, 1], got 2.0."),
         ("cutoffs", ",".join(map(str, range(1, 12))), "Give at most 10 numbers."),
     ],
@@ -131,6 +134,13 @@ def test_programs_upload_both_and_read_scores(lead: Membership) -> None:
     row = program.get(url("truth-run", TruthRun.objects.get())).json()
     assert (row["state"], row["measures"], row["options"]) == ("scored", ["vcmr", "vr"], {"cutoffs": [1, 5]})
     assert {score["metric"] for score in row["scores"] if score["family"] == "vr"} == {"R@1", "R@5"}
+    assert {score["setting"] for score in row["scores"]} == {"", "type v", "type t"}
+    entries = program.get(url("ground-truth-scores", truth)).json()["scores"]
+    assert {(entry["run"], entry["n_queries"], entry["n_missing"], entry["setting"]) for entry in entries} == {
+        (row["uuid"], 2, 0, "")
+    }
+    text = browser(lead.user).get(page("truth-run", TruthRun.objects.get())).content.decode()
+    assert '<th class="number">t</th>' in text
     answer = program.delete(url("ground-truth", truth))
     assert answer.status_code == 409 and "withdraw it first" in answer.json()["message"]
     assert program.delete(f"{url('truth-run', TruthRun.objects.get())}?reason=wrong").status_code == 200

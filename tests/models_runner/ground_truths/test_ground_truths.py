@@ -10,13 +10,16 @@ from django.core.files.storage import default_storage
 
 from accounts.models import Membership
 from core.exceptions import NotPossible
-from models_runner.ground_truths.selectors import truth_table_of
-from models_runner.ground_truths.services import ground_truth_delete, truth_run_withdraw
+from models_runner.ground_truths import rules
+from models_runner.ground_truths.selectors import run_families, truth_table_of
+from models_runner.ground_truths.services import ground_truth_delete, ground_truth_work, truth_run_withdraw
 from models_runner.leaderboard.services.participants import leaderboard_change
 from models_runner.leaderboard.services.runs import UploadLimit
 from models_runner.models import GroundTruth, TruthRun, TruthScore
 from moment_retrieval.cli import main
+from tests.conftest import Messages
 from tests.factories import MembershipFactory, ProjectFactory
+from tests.locks import locked_elsewhere
 from tests.models_runner.ground_truths.acts import (
     CLIPS,
     FILES,
@@ -39,17 +42,22 @@ def lead() -> Membership:
 
 
 def printed(folder: Path, form: str, metric: str, capsys: pytest.CaptureFixture[str], *more: str) -> dict[str, Any]:
-    """Return the scores that ``moment-retrieval score`` prints of the same files."""
+    """Return the scores that ``moment-retrieval score`` prints of the same files: by type of query, "" of all."""
     for name, content in zip(("truth", "run"), FILES[form], strict=True):
         (folder / name).write_bytes(content)
     arguments = [str(folder / "run"), "--ground-truth", str(folder / "truth"), "--metric", metric, *more, "--json"]
     assert main(["score", *arguments]) == 0
-    scores: dict[str, Any] = json.loads(capsys.readouterr().out)["scores"]
-    return {name: value for name, value in scores.items() if value is not None}
+    record = json.loads(capsys.readouterr().out)
+    scores = {name: value for name, value in record["scores"].items() if value is not None}
+    return {"": scores, **record.get("by_type", {})}
 
 
-def scores_of(run: TruthRun, *families: str) -> dict[str, float]:
-    return dict(run.scores.filter(family__in=families).values_list("metric", "value"))
+def scores_of(run: TruthRun, *families: str) -> dict[str, dict[str, float]]:
+    """Return the scores by type of query, "" of all."""
+    scores: dict[str, dict[str, float]] = {}
+    for metric, setting, value in run.scores.filter(family__in=families).values_list("metric", "setting", "value"):
+        scores.setdefault(rules.setting_parts(setting)[1], {})[metric] = value
+    return scores
 
 
 @pytest.mark.parametrize(
@@ -58,6 +66,12 @@ def scores_of(run: TruthRun, *families: str) -> dict[str, float]:
         ("tvr", ["vcmr"], {}, ["recall"]),
         ("tvr", ["svmr"], {"nms": 0.3, "cutoffs": [1, 2]}, ["recall", "--task", "SVMR", "--nms", "0.3", "--k", "1,2"]),
         ("tvr", ["vr"], {}, ["recall", "--task", "VR"]),
+        (
+            "tvr",
+            ["vcmr"],
+            {"nms": 0.9, "cutoffs": [3], "convention": "released"},
+            "recall --k 3 --nms 0.9 --convention released",
+        ),
         ("qvhighlights", ["windows", "saliency"], {}, ["highlights"]),
         ("mvmr", ["rank"], {}, ["pool-rank"]),
         ("mvmr", ["rank"], {"cutoffs": [2], "thresholds": [0.3], "nms": 0.4}, "pool-rank --k 2 --mu 0.3 --nms 0.4"),
@@ -99,7 +113,55 @@ def test_only_measures_that_the_labels_have_are_offered(lead: Membership) -> Non
 
 def test_one_direction_leaves_out_the_other_and_the_mean(lead: Membership) -> None:
     run = upload_run(lead, upload_truth(lead.project, "matrix"), measures=["semantic"], options={"directions": ["t2v"]})
-    assert set(scores_of(run, "semantic")) == {"nDCG-t2v"}
+    assert set(scores_of(run, "semantic")[""]) == {"nDCG-t2v"}
+
+
+@pytest.mark.parametrize(
+    ("measures", "directions", "n_queries", "items"),
+    [
+        (["semantic"], ["v2t", "t2v"], 3, "1 video and 1 caption"),
+        (["semantic"], ["t2v"], 2, "1 caption"),
+        (["semantic", "instance"], ["v2t", "t2v"], 5, "1 video and 1 caption"),
+        (["instance"], ["v2t", "t2v"], 5, None),
+    ],
+)
+def test_what_nothing_is_relevant_to_is_left_out_of_the_count_with_a_warning(
+    measures: list[str], directions: list[str], n_queries: int, items: str | None, lead: Membership
+) -> None:
+    relevance = np.array([[1.0, 0.0, 0.5], [0.0, 0.0, 0.0]])
+    truth = upload_truth(lead.project, npz(relevance=relevance, owners=np.array([0, 1, 0])))
+    run = upload_run(lead, truth, npy(SIMILARITY), measures=measures, options={"directions": directions})
+    sentence = f"the semantic nDCG leaves out {items}, to which nothing is relevant"
+    assert (run.n_queries, run.warnings) == (n_queries, [sentence] if items else [])
+
+
+def test_settings_say_how_equal_scores_stand_and_the_leaderboard_is_over_all_queries(lead: Membership) -> None:
+    truth = upload_truth(lead.project)
+    upload_run(lead, truth, options={"nms": 0.9})
+    run = upload_run(lead, truth, options={"nms": 0.9, "convention": "released"}, system="released")
+    columns = {column.setting for column, _ in truth_table_of(truth, lead, {}).columns}
+    assert columns == {"nms 0.9", "nms 0.9, ties released"}
+    settings_of_run = {"nms 0.9, ties released", "nms 0.9, ties released, type v", "nms 0.9, ties released, type t"}
+    assert set(run.scores.filter(family="vcmr").values_list("setting", flat=True)) == settings_of_run
+    family = next(family for family in run_families(run) if family.label == "VR")
+    assert family.types == ["v", "t"]
+    row = family.rows[0]
+    assert (row.metric, row.setting, row.value, row.by_type) == ("R@1", "", 0.5, [0.0, 1.0])
+
+
+def test_whoever_ends_sends_for_the_upload_that_waits_longest(
+    lead: Membership, settings: Any, messages: Messages
+) -> None:
+    truth = upload_truth(lead.project)
+    settings.UPLOADS_AT_ONCE = 0
+    first, second = (upload_truth(lead.project, name=name) for name in ("first", "second"))
+    assert (first.state, second.state) == ("reading", "reading")
+    settings.UPLOADS_AT_ONCE = 1
+    with locked_elsewhere("ground-truth", first.pk), messages():
+        upload_run(lead, truth)
+    first.refresh_from_db()
+    second.refresh_from_db()
+    assert (first.state, second.state) == ("reading", "ready")  # another worker has the first
 
 
 @pytest.mark.parametrize(
@@ -143,6 +205,16 @@ def test_a_broken_run_says_where_and_its_file_goes(form: str, content: bytes, me
     assert not run.file and not run.scores.exists()
 
 
+def test_a_matrix_of_another_shape_or_too_large_is_refused_before_it_is_cast(
+    lead: Membership, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    truth = upload_truth(lead.project, "matrix")
+    run = upload_run(lead, truth, npy(np.full((2, 4), np.nan)))  # of its numbers nothing is said
+    assert run.error == "expected two matrices of one shape, got (2, 4) and (2, 3)"
+    monkeypatch.setattr(rules, "MOST_CELLS", 5)
+    assert upload_truth(lead.project, "matrix", name="large").error == "relevance has 6 cells, more than 5"
+
+
 def test_what_is_missing_in_a_run_is_a_warning_unless_nothing_remains(lead: Membership) -> None:
     submission = {name: value for name, value in SUBMISSION.items() if name != "SVMR"}
     run = upload_run(lead, truth := upload_truth(lead.project), json.dumps(submission).encode())
@@ -172,7 +244,11 @@ def test_the_leaderboard_sorts_ranks_low_first_and_keeps_settings_apart(lead: Me
 def test_a_ground_truth_goes_once_no_run_stands_on_it(
     lead: Membership, django_capture_on_commit_callbacks: Any
 ) -> None:
-    truth = upload_truth(lead.project)
+    truth = upload_truth(lead.project, work=False)
+    with pytest.raises(NotPossible, match="labels is still being read; delete it once that is done"):
+        ground_truth_delete(truth=truth, actor=lead.user)
+    ground_truth_work(truth_id=truth.pk)
+    truth.refresh_from_db()
     run = upload_run(lead, truth)
     with pytest.raises(NotPossible, match="1 run stands on the leaderboard of labels; withdraw it first"):
         ground_truth_delete(truth=truth, actor=lead.user)

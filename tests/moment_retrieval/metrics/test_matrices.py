@@ -40,6 +40,12 @@ def test_ndcg_and_ranks_by_hand() -> None:
     assert masked.tolist() == [0.5, 0]
 
 
+def test_ranks_of_many_captions_a_video_take_no_matrix_of_captions_by_captions() -> None:
+    similarity = np.tile(np.linspace(0, 1, 60_000, dtype=np.float64), (2, 1))  # by captions: 29 GB
+    v2t, t2v = instance_ranks(similarity, np.arange(60_000) % 2)
+    assert v2t.tolist() == [1, 0] and set(t2v.tolist()) == {0.5}
+
+
 TWO_BY_THREE = np.zeros((2, 3))
 
 
