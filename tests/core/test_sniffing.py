@@ -8,8 +8,10 @@ from django import forms
 from django.core.files.uploadedfile import SimpleUploadedFile
 
 from annotation.corpora.forms import ImportForm
+from annotation.topics.forms import TopicImportForm
 from core.files import text_or_packed
 from judging.imports.views import JudgmentImportForm
+from models_runner.ground_truths.forms import GroundTruthForm, TruthRunForm, text_or_matrix
 from models_runner.leaderboard.forms import RunForm
 from tests.migrated import APPS
 
@@ -42,8 +44,8 @@ def test_every_form_that_takes_a_file_looks_into_it() -> None:
 
     ours = {one for one in all_forms(forms.BaseForm) if one.__module__.split(".")[0] in ("config", *APPS)}
     fields = {form: field for form in ours for field in form.base_fields.values() if isinstance(field, forms.FileField)}
-    assert set(fields) == {ImportForm, JudgmentImportForm, RunForm}
+    assert set(fields) == {ImportForm, JudgmentImportForm, RunForm, TopicImportForm, GroundTruthForm, TruthRunForm}
     for field in fields.values():
         with pytest.raises(forms.ValidationError, match="neither a text"):
             field.clean(SimpleUploadedFile("data.json", PICTURE, content_type="application/json"))
-        assert text_or_packed in field.validators
+        assert {text_or_packed, text_or_matrix} & set(field.validators)
