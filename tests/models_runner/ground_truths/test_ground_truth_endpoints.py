@@ -127,6 +127,9 @@ def test_programs_upload_both_and_read_scores(lead: Membership) -> None:
     truth = GroundTruth.objects.get()
     form = {"file": uploaded(FILES["tvr"][1]), "system": "ours", "measures": "vcmr, vr", "cutoffs": "1,5"}
     assert program.post(url("truth-runs", truth), form).json()["code"] == "not_possible"  # it is not read yet
+    assert program.delete(url("ground-truth", truth)).json()["code"] == "not_possible"
+    answer = browser(lead.user).post(page("ground-truth-delete", truth))
+    assert answer.status_code == 409 and answer.content.decode().count("is still being read") == 1
     ground_truth_work(truth_id=truth.pk)
     answer = program.post(url("truth-runs", truth), {**form, "file": uploaded(FILES["tvr"][1])})
     assert answer.status_code == 201, answer.content
