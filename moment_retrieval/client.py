@@ -237,7 +237,7 @@ class Client(Requests):
         return self._row("POST", f"projects/{project}/queries/draw/", body, once=True)
 
     def topics(self, project: str) -> Iterator[Json]:
-        """Yield topics, by number."""
+        """Yield topics, the one changed last first."""
         return self._pages(f"projects/{project}/topics/")
 
     def topic_create(self, project: str, *, title: str, **options: Any) -> Json:

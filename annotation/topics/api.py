@@ -3,6 +3,7 @@
 from typing import Any
 from uuid import UUID
 
+from django.db.models import F
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -62,9 +63,9 @@ class Topics(ApiView):
 
     @extend_schema(operation_id="topics", responses={200: TopicOutput(many=True), 403: Problem})
     def get(self, request: Request, project_uuid: UUID) -> Response:
-        """Topics of the project, by number."""
+        """Topics of the project as their versions in force, the newest version first."""
         project = grant_by(request, project_uuid, STAFF).project
-        return paged(request, self, topics_of(project), TopicOutput)
+        return paged(request, self, topics_of(project).annotate(uuid=F("topic__uuid")), TopicOutput)
 
     @extend_schema(
         operation_id="topic_create",

@@ -149,3 +149,12 @@ class TestPages:
         assert "Version 2" in page and "<p>Two</p>" in page
         stale = self.post(client, "topic-change", topic, data)
         assert stale.status_code == 409 and "was saved meanwhile" in stale.content.decode()
+
+
+def test_programs_list_topics_as_they_are_in_force(client: Client, project: Project, topic: Topic) -> None:
+    other = topic_create(project=project, title="A dog runs")
+    topic_change(topic=topic, title="A man sings", description="", narrative="Loudly.")
+    client.force_login(lead(project))
+    answer = client.get(reverse("api:topics", args=[project.uuid]))
+    rows = [(row["uuid"], row["version"], row["narrative"]) for row in answer.json()["results"]]
+    assert rows == [(str(topic.uuid), 2, "Loudly."), (str(other.uuid), 1, "")]
