@@ -209,7 +209,9 @@ class BusySite(OwnedSite):
             facts = {"topics": 2, "new": 1, "changed": 1, "unchanged": 0, "bad_lines": 0, **counts}
             row = TopicImport.objects.create(**about, state=state, counts=facts, error=UNBROKEN, file_name="x.tsv")
             yield self.page("annotation:topic-import", row)
-        topic = topic_create(project=self.project, title=UNBROKEN, description=LONG, narrative=f"{LONG}\n\n{UNBROKEN}")
+        topic = topic_create(
+            project=self.project, number=1_000_000, title=UNBROKEN, description=LONG, narrative=f"{LONG}\n\n{UNBROKEN}"
+        )
         reader = factories.AssignmentFactory(batch=factories.BatchFactory(query=topic.query)).annotator
         self.enter("reader of a topic", reader)
         yield self.page("judging:pair-next", self.project, who="reader of a topic")

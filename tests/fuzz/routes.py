@@ -114,7 +114,7 @@ class ReleasedSite:
             "upload_uuid": uploads,
             "pooling_uuid": [planned, discardable],
             "proposal_uuid": self._proposals(),
-            "topic_uuid": [topic_create(project=self.project, title="A cat sleeps")],
+            "topic_uuid": [topic_create(project=self.project, number=1_000_000, title="A cat sleeps")],
             "invitation_uuid": [invited],
             "job_uuid": [job],
             "webhook_uuid": [webhook],

@@ -342,7 +342,7 @@ class Site:
             is_start = endpoint[0].endswith("-start")
             return {"method": "uniform", "segment_s": 5} if is_start else {"proposal": self.proposal.uuid}
         if endpoint and endpoint[0] == "judging:rules-change":
-            return {name: int(getattr(self.project, name)) for name in RULE_FIELDS}
+            return {name: int(getattr(self.project, name)) for name in RULE_FIELDS if name != "strata"}
         key = form_key(assignment=self.assignment.uuid, pair=self.pair.uuid, n_answers=1)
         values = {"key": key, "grade": 3, "decision": "close", "reason": "broken", "name": "new", "split": "", **EXAM}
         values |= {
