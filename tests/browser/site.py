@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
+from datetime import timedelta
 from functools import cached_property
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -212,7 +213,8 @@ class BusySite(OwnedSite):
         topic = topic_create(
             project=self.project, number=1_000_000, title=UNBROKEN, description=LONG, narrative=f"{LONG}\n\n{UNBROKEN}"
         )
-        reader = factories.AssignmentFactory(batch=factories.BatchFactory(query=topic.query)).annotator
+        until, batch = timezone.now() + timedelta(hours=1), factories.BatchFactory(query=topic.query)
+        reader = factories.AssignmentFactory(batch=batch, expires_at=until).annotator
         self.enter("reader of a topic", reader)
         yield self.page("judging:pair-next", self.project, who="reader of a topic")
         new_project = factories.ProjectFactory()
