@@ -156,7 +156,7 @@ class TestScopes:
             if methods:
                 names_by_scope.setdefault(view.writes, set()).add(route.name)
         assert names_by_scope.pop("judge") == {"assignment", "heartbeat", "finish", "return", "judgment", "flag"}
-        assert names_by_scope.pop("upload") == {"runs", "run"}
+        assert names_by_scope.pop("upload") == {"runs", "run", "truth-runs", "truth-run"}
         assert names_by_scope.keys() == {"manage"}
         assert {"review", "withdraw", "query-set", "experiments", "captions-rewrite"} <= names_by_scope["manage"]
 
