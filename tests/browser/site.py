@@ -211,7 +211,7 @@ class BusySite(OwnedSite):
             row = TopicImport.objects.create(**about, state=state, counts=facts, error=UNBROKEN, file_name="x.tsv")
             yield self.page("annotation:topic-import", row)
         topic = topic_create(
-            project=self.project, number=1_000_000, title=UNBROKEN, description=LONG, narrative=f"{LONG}\n\n{UNBROKEN}"
+            project=self.project, number=2_000_000, title=UNBROKEN, description=LONG, narrative=f"{LONG}\n\n{UNBROKEN}"
         )
         until, batch = timezone.now() + timedelta(hours=1), factories.BatchFactory(query=topic.query)
         reader = factories.AssignmentFactory(batch=batch, expires_at=until).annotator
