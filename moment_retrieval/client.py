@@ -510,7 +510,7 @@ class Client(Requests):
         """Send a run on a ground truth; wait until it is scored.
 
         ``fields``: ``team``, ``measures`` (families with commas; all if left out), and how they are computed:
-        ``cutoffs``, ``thresholds``, ``nms``, ``gain``, ``directions``.
+        ``cutoffs``, ``thresholds``, ``nms``, ``convention``, ``gain``, ``directions``.
         """
         return self._upload(f"ground-truths/{truth}/runs/", {"file": file}, {"system": system, **fields})
 

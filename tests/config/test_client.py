@@ -115,6 +115,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "cutoffs": "1,5",
         "thresholds": "0.5",
         "nms": "0.5",
+        "convention": "released",
         "gain": "linear",
         "directions": "v2t",
     },
