@@ -45,7 +45,7 @@ def start(request: MemberRequest, project: Project) -> HttpResponse:
 
 
 def _action(change: Callable[..., Proposal]) -> Callable[..., HttpResponse]:
-    """Make the view that changes the order named in the form; what is not possible is said on the page after it."""
+    """Make the view that changes the order named in the form; a refusal is shown on the page that follows."""
 
     @project_action(STAFF, back=PAGE)
     def page(request: MemberRequest, project: Project) -> HttpResponse:

@@ -39,7 +39,7 @@ class TopicImportForm(forms.Form):
     query_set = set_field()
 
     def clean(self) -> dict[str, Any]:
-        """Where nobody said which form it is, the file's name says so."""
+        """Choose the form by the name of the file where none is chosen."""
         values: dict[str, Any] = self.cleaned_data
         if not values.get("format") and not {"format", "file"} & set(self.errors):
             values["format"] = form_of(values["file"].name or "")

@@ -324,7 +324,7 @@ def _scores(family: MeasureFamily, run: RunTable, labels: JudgedTable, options: 
 
 
 def _names(family: MeasureFamily, scores: Scores) -> list[tuple[str, Any]]:
-    """Return the measures of a family, by name; those of QVHighlights are computed together and told apart by it."""
+    """Return the measures of a family by name; those of QVHighlights are computed together and selected by it."""
     prefix = {MeasureFamily.WINDOWS: "MR-", MeasureFamily.SALIENCY: "HL-"}.get(family, "")
     return [(str(measure), measure) for measure in scores.measures if str(measure).startswith(prefix)]
 

@@ -92,7 +92,7 @@ MEASURES = {  # by group, for people
 SAMPLED = (
     "Pairs of this release were drawn at random from strata of ranks: xinfAP weighs each stratum by the share that was "
     "judged; infAP takes all for one stratum, and is biased where shares differ. Where a second batch was opened for "
-    "some queries by what their first one held, xinfAP is too high for these and too low for the others."
+    "some queries by the grades of their first one, xinfAP is too high for these and too low for the others."
 )
 BY_RANK = "Batches of this release were filled by rank, not at random: infAP and xinfAP are biased."
 VCMR_GROUP = "recall"
