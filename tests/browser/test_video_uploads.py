@@ -124,7 +124,7 @@ def test_two_at_once_of_which_one_breaks_off_and_goes_on(browse: Browse, films: 
     assert not VideoPart.objects.exists()
 
 
-def test_an_upload_is_paused_resumed_and_another_cancelled(browse: Browse, films: list[Path], clip: bytes) -> None:
+def test_an_upload_is_paused_resumed_and_another_cancelled(browse: Browse, films: list[Path]) -> None:
     page = open_corpus(browse, acts.project())
     complaints = Complaints(page)
     stopped: list[Route] = []
@@ -151,7 +151,7 @@ def test_an_upload_is_paused_resumed_and_another_cancelled(browse: Browse, films
     own_row(page, "first.mp4").get_by_role("button", name="Resume").focus()
     page.keyboard.press("Enter")
     expect(site_row(page, "first.mp4")).to_contain_text("added")
-    assert Video.objects.get().file.read() == clip
+    assert Video.objects.get().file.read() == films[0].read_bytes()
     cut_off = ("/corpora/uploads/", "Failed to load resource")  # by this test, and by Pause
     assert [line for line in complaints if not any(words in line for words in cut_off)] == []
 
@@ -219,11 +219,12 @@ def test_buttons_of_uploads_show_that_they_wait(browse: Browse, films: list[Path
     assert not VideoUpload.objects.exists()
 
 
-def test_a_file_whose_part_is_not_listed_goes_on(browse: Browse, films: list[Path], clip: bytes) -> None:
+def test_a_file_whose_part_is_not_listed_goes_on(browse: Browse, films: list[Path]) -> None:
     project = acts.project()
+    film = films[0].read_bytes()
     modified = {"modified_ms": int(films[0].stat().st_mtime * 1000)}
-    first = factories.VideoUploadFactory(project=project, name="first", size=len(clip), **modified)
-    video_part_add(upload=first, offset=0, read=BytesIO(clip[:PIECE]).read)
+    first = factories.VideoUploadFactory(project=project, name="first", size=len(film), **modified)
+    video_part_add(upload=first, offset=0, read=BytesIO(film[:PIECE]).read)
     for _ in range(12):
         factories.VideoUploadFactory(project=project, offset=50)
     page = open_corpus(browse, project)
@@ -233,7 +234,7 @@ def test_a_file_whose_part_is_not_listed_goes_on(browse: Browse, films: list[Pat
     assert barriers(page) == []
     choose(page, films[0])
     expect(site_row(page, "first.mp4")).to_contain_text("added")
-    assert pieces == {(str(first.uuid), offset): 1 for offset in range(PIECE, len(clip), PIECE)}
+    assert pieces == {(str(first.uuid), offset): 1 for offset in range(PIECE, len(film), PIECE)}
     page.get_by_role("link", name="Those on their way").click()
     expect(page.locator("#uploads li")).to_have_count(12)
 
