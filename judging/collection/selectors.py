@@ -140,12 +140,12 @@ def clip_counts(round: WritingRound) -> dict[str, int]:
     is_taken = Exists(ClipAssignment.objects.filter(clip=OuterRef("pk"), state=State.OPEN))
     counts: dict[str, Any] = round.clips.aggregate(
         clips=Count("pk"),
-        done=Count("pk", filter=Q(state=WritingClip.State.DONE)),
+        complete=Count("pk", filter=Q(state=WritingClip.State.DONE)),
         exhausted=Count("pk", filter=Q(state=WritingClip.State.EXHAUSTED)),
-        taken=Count("pk", filter=Q(is_taken)),
+        in_hand=Count("pk", filter=Q(is_taken)),
     )
     counts["queries"] = WrittenQuery.objects.filter(clip__round=round).count()
-    counts["wanted"] = counts["clips"] * round.queries_per_clip
+    counts["target"] = counts["clips"] * round.queries_per_clip
     return counts
 
 

@@ -202,7 +202,13 @@ def _next(request: HttpRequest, row: ClipAssignment, *, goes_on: bool = False) -
 
 
 def _refused(
-    request: HttpRequest, row: ClipAssignment, form: QueryForm, problems: list[str], *, status: int, has_ended: bool = False
+    request: HttpRequest,
+    row: ClipAssignment,
+    form: QueryForm,
+    problems: list[str],
+    *,
+    status: int,
+    has_ended: bool = False,
 ) -> HttpResponse:
     """Say why nothing was stored; what was entered stays on the page."""
     context: dict[str, Any] = {"problems": problems, "has_ended": has_ended, "project": row.project}

@@ -80,9 +80,9 @@
   function showTime() {
     const at = page.video.currentTime;
     page.timeline.set({ at });
-    page.find("#time").textContent = `${at.toFixed(2)} s`;
     const line = page.data.lines[page.timeline.lineAt(at)];
-    page.find("#subtitle").textContent = line ? line[2] : "\u00a0";
+    say("time", `${at.toFixed(2)} s`);
+    say("subtitle", line ? line[2] : "\u00a0");
   }
 
   function followVideo(video) {

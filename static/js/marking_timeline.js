@@ -29,6 +29,7 @@ class MarkingTimeline {
 
   // What changes within a frame is drawn once, by transforms alone.
   set(changes) {
+    if (Object.entries(changes).every(([name, value]) => this.state[name] === value)) return;
     Object.assign(this.state, changes);
     this.drawn ??= requestAnimationFrame(() => this.draw());
   }
