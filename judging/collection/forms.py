@@ -39,6 +39,7 @@ class EntryForm(SubmitForm):
 class QueryForm(EntryForm):
     """An entry to be submitted, with the key that makes it one query however often it arrives."""
 
+    file = forms.CharField(required=False, max_length=255)
     key = forms.UUIDField(error_messages={"required": UNREADABLE_KEY, "invalid": UNREADABLE_KEY})
 
 

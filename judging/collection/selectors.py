@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
@@ -9,6 +10,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from accounts.models import Membership, Project, User
 from annotation.corpora.models import PlaybackState
 from annotation.models import Subtitle, Video
+from core import clock
 from core.sql import row_first
 from judging.collection.rules import TYPE_LABELS, Line
 from judging.models import ClipAssignment, WritingClip, WritingRound, WrittenQuery
@@ -63,6 +65,17 @@ def open_assignment(*, project_id: int, writer: User) -> ClipAssignment | None:
     return rows.select_related("clip__round", "clip__video").first()
 
 
+def assignment_at_hand(project: Project, writer: User) -> ClipAssignment | None:
+    """Return what the writer has open in a project, unless its lease has run out."""
+    row = open_assignment(project_id=project.pk, writer=writer)
+    return row if row and row.expires_at > clock.now() else None
+
+
+def file_version(video: Video) -> str:
+    """Name the file that a video has now; another file has another name."""
+    return PurePath(str(video.file.name)).stem
+
+
 def round_refusal(round: WritingRound, writer: User) -> str:
     """Say why a writer gets no clip of a round; empty where they may have one."""
     row = WritingRound.objects.filter(pk=round.pk).values_list("state", flat=True).first()
@@ -100,7 +113,8 @@ def own_queries(project: Project, writer: User) -> QuerySet[WrittenQuery]:
 
 def drafts_of(project: Project, writer: User) -> QuerySet[ClipAssignment]:
     """Return the drafts that a writer kept when their time ran out, of clips that still take queries."""
-    rows = ClipAssignment.objects.filter(project=project, writer=writer, state=State.LAPSED)
+    lapsed = Q(state=State.LAPSED) | Q(state=State.OPEN, expires_at__lte=clock.now())
+    rows = ClipAssignment.objects.filter(lapsed, project=project, writer=writer)
     rows = rows.filter(clip__state=WritingClip.State.OPEN).exclude(draft_text="", draft_start_s=None, draft_end_s=None)
     return rows.select_related("clip__video", "clip__round").order_by("pk")
 
@@ -137,7 +151,8 @@ def type_counts(round: WritingRound) -> list[TypeCount]:
 
 def clip_counts(round: WritingRound) -> dict[str, int]:
     """Count the clips of a round by state, those in somebody's hands, and the queries there are."""
-    is_taken = Exists(ClipAssignment.objects.filter(clip=OuterRef("pk"), state=State.OPEN))
+    running = ClipAssignment.objects.filter(state=State.OPEN, expires_at__gt=clock.now())
+    is_taken = Exists(running.filter(clip=OuterRef("pk")))
     counts: dict[str, Any] = round.clips.aggregate(
         clips=Count("pk"),
         complete=Count("pk", filter=Q(state=WritingClip.State.DONE)),

@@ -29,6 +29,7 @@ ENDED = "You have finished this clip. Press “Write queries” for the next one
 ELSEWHERE = (
     "This clip is open in another tab too, where its draft was changed. Load the page again to go on from there."
 )
+REPLACED = "The video was replaced while you had it. Load the page again and look whether the moment is still there."
 STATES = {"pause": WritingRound.State.PAUSED, "resume": WritingRound.State.OPEN, "close": WritingRound.State.CLOSED}
 
 
@@ -156,6 +157,7 @@ def _next_clip_take(round: WritingRound, writer: User, now: datetime) -> ClipAss
     clip = selectors.clip_to_be_taken(round_id=round.pk, writer_id=writer.pk)
     if clip is None:
         return None
+    clip.round = round
     until = lease_until(now, minutes=policy_in_force(round.project_id).lease_minutes)
     own = ClipAssignment.objects.filter(clip=clip, writer=writer, state=State.LAPSED).first()
     if own is not None:
@@ -215,12 +217,18 @@ class Submission(NamedTuple):
 
 
 @transaction.atomic
-def query_submit(*, assignment: UUID, writer: User, key: UUID, entry: Entry, now: datetime | None = None) -> Submission:
+def query_submit(
+    *, assignment: UUID, writer: User, key: UUID, entry: Entry, file: str = "", now: datetime | None = None
+) -> Submission:
     """Record a query for a moment of the clip; the same key again is answered as the first time.
+
+    Args:
+        file: which file of the video the writer has seen (``file_version``); empty where it is not known.
 
     Raises:
         NotAssigned: the writer has no such assignment.
         LeaseLost: its time has run out, or it has ended.
+        NotPossibleNow: the video has another file by now.
         QueryRefused: a check of the round finds problems; nothing is recorded.
     """
     row = _assignment_lock(assignment, writer)
@@ -228,6 +236,8 @@ def query_submit(*, assignment: UUID, writer: User, key: UUID, entry: Entry, now
         return Submission(before, row.state == State.OPEN)
     _running_or_refused(row, now or clock.now())
     video, round = row.clip.video, row.clip.round
+    if file and file != selectors.file_version(video):
+        raise NotPossibleNow(REPLACED)
     entry = Entry(
         " ".join(entry.text.split()), entry.type, entry.start_s, end_within(entry.end_s, duration_s=video.duration_s)
     )

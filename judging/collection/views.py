@@ -3,7 +3,7 @@
 import mimetypes
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Any, cast
 from uuid import UUID, uuid4
 
 from django.contrib import messages
@@ -35,7 +35,7 @@ from core.refusals import refusal_log
 from judging.collection import selectors, services
 from judging.collection.forms import DraftForm, MembersForm, QueryForm, RoundChangeForm, RoundForm
 from judging.collection.rules import DANGLING, LONGEST, MESSAGES, TYPE_LABELS, Entry, warnings_of
-from judging.exceptions import LeaseLost, NotAssigned, QueryRefused
+from judging.exceptions import LeaseLost, NotAssigned, NotPossibleNow, QueryRefused
 from judging.models import ClipAssignment, WritingClip, WritingRound
 from judging.people.selectors import actor_names
 
@@ -50,7 +50,7 @@ GONE = "somebody who has left"
 @project_page(WRITER)
 def desk(request: MemberRequest, project: Project) -> HttpResponse:
     """Where a writer starts: rounds that they take part in, drafts, and the queries they wrote."""
-    assignment = selectors.open_assignment(project_id=project.pk, writer=request.user)
+    assignment = selectors.assignment_at_hand(project, request.user)
     rounds = selectors.rounds_for(project, request.user)
     context = {
         "assignment": assignment,
@@ -83,7 +83,7 @@ def _round_named(request: HttpRequest, project: Project) -> WritingRound:
 @project_page(WRITER)
 def mark(request: MemberRequest, project: Project) -> HttpResponse:
     """The clip at hand, to mark a moment in it and write its query."""
-    assignment = selectors.open_assignment(project_id=project.pk, writer=request.user)
+    assignment = selectors.assignment_at_hand(project, request.user)
     if assignment is None:
         return redirect("judging:writing-desk", project.uuid)
     return render(request, MARK, _clip_context(assignment))
@@ -111,6 +111,7 @@ def _clip_context(assignment: ClipAssignment, entry: Entry | None = None, key: U
         "assignment": assignment,
         "round": round,
         "video": video,
+        "file": selectors.file_version(video),
         "entry": entry,
         "key": key or uuid4(),
         "lines": lines,
@@ -129,6 +130,7 @@ def _own(request: HttpRequest, assignment_uuid: UUID) -> ClipAssignment:
     if row is None:
         raise NotAssigned("This clip is not assigned to you.")
     grant(request, row.project, WRITER)
+    row.writer = cast(User, request.user)
     return row
 
 
@@ -176,13 +178,14 @@ def submit(request: HttpRequest, row: ClipAssignment) -> HttpResponse:
     if not form.is_valid():
         return _refused(request, row, form, [form.first_error()], status=422)
     try:
-        submission = services.query_submit(
-            assignment=row.uuid, writer=row.writer, key=form.cleaned_data["key"], entry=form.entry
-        )
+        about = {name: form.cleaned_data[name] for name in ("key", "file")}
+        submission = services.query_submit(assignment=row.uuid, writer=row.writer, entry=form.entry, **about)
     except QueryRefused as error:
         return _refused(request, row, form, [problem.message for problem in error.problems], status=422)
     except LeaseLost as error:
         return _refused(request, row, form, [str(error)], status=409, has_ended=True)
+    except NotPossibleNow as error:
+        return _refused(request, row, form, [str(error)], status=409)
     return _next(request, row, goes_on=submission.goes_on)
 
 
@@ -236,7 +239,8 @@ def exhaust(request: HttpRequest, row: ClipAssignment) -> HttpResponse:
     """Say that this clip has nothing more, and go on with the next one."""
     try:
         services.clip_exhaust(assignment=row.uuid, writer=row.writer)
-        services.clip_take(round=row.clip.round, writer=row.writer)
+        if services.clip_take(round=row.clip.round, writer=row.writer) is None:
+            messages.info(request, NOTHING)
     except (LeaseLost, NotPossible) as error:
         messages.error(request, str(error))
         return redirect("judging:writing-desk", row.project.uuid)

@@ -25,7 +25,7 @@ from tests.factories import (
 from tests.judging.views.acts import HTMX
 
 pytestmark = pytest.mark.django_db
-STATEMENTS = 24  # of a submission: the query, its counts, and the next clip with its subtitles and shots
+STATEMENTS = 29  # of a submission: the query, its counts, and the next clip with its subtitles and shots
 ENTRY = {"text": "A man opens the door of a red car.", "type": "v", "start_s": "1.5", "end_s": "4.25"}
 
 
@@ -59,6 +59,7 @@ def test_a_submission_costs_the_same_whatever_there_is() -> None:
                 Subtitle(video=clip.video, start_s=at, end_s=at + 1, text=f"Line {at}") for at in range(lines)
             )
         assignment = take(row, person)
+        client.get(reverse("judging:mark", args=[row.project.uuid]))
         with CaptureQueriesContext(connection) as capture:
             answer = submit(client, assignment)
         assert answer.status_code == 200 and b'id="mark-form"' in answer.content

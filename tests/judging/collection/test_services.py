@@ -166,6 +166,13 @@ class TestSubmit:
         assert submit(assignment, Entry(f" {ENTRY.text}\n", "v", 80, 90.03)).query.end_s == 90.0
         assert WrittenQuery.objects.get().text == ENTRY.text
 
+    def test_a_video_replaced_under_open_work_is_looked_at_again(self) -> None:
+        assignment = take(row := open_round(1), writer(row.project))
+        about = {"assignment": assignment.uuid, "writer": assignment.writer, "entry": ENTRY, "now": NOW}
+        with pytest.raises(NotPossibleNow, match="was replaced"):
+            services.query_submit(key=uuid4(), file="another", **about)
+        assert services.query_submit(key=uuid4(), file="clip", **about).query.text == ENTRY.text
+
     def test_nobody_writes_for_the_clip_of_somebody_else(self) -> None:
         assignment = take(row := open_round(1), writer(row.project))
         with pytest.raises(NotAssigned):
