@@ -257,8 +257,10 @@ class BusySite(OwnedSite):
         yield self.page("judging:guideline", self.project, who="reader")
         self.enter("trainee", examinee(self.project, "training"))
         yield self.page("judging:desk", self.project, who="trainee")
+        factories.WritingClipFactory(round__project=self.project, round__name=UNBROKEN)  # a new video for the first
+        self.enter("idle writer", factories.writer(self.project))
+        yield self.page("judging:writing-desk", self.project, who="idle writer")
         self.enter("second writer", second := factories.writer(self.project))
-        yield self.page("judging:writing-desk", self.project, who="second writer")
         factories.ClipAssignmentFactory(clip=self.writing_clip, writer=second, draft_text=UNBROKEN)
         yield self.page("judging:mark", self.project, who="second writer")
         factories.WrittenQueryFactory(assignment=self.clip_assignment, text=UNBROKEN)
