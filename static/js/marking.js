@@ -22,7 +22,6 @@
     };
     page.timeline = new MarkingTimeline(find("#timeline"), page.video, data, { onSpan: setSpan, onSeek: seek });
     for (const element of section.querySelectorAll("[data-scripted]")) element.hidden = false;
-    page.video.controls = !matchMedia("(min-width: 801px)").matches || page.video.controls;
     bringBack();
     page.span = spanOf();
     page.timeline.set(page.span);
@@ -162,6 +161,7 @@
       return nextField(target);
     }
     if (localStorage.getItem(KEYS_OFF)) return;
+    if (target.matches('[role="slider"]') && /^(Arrow|Home|End)/.test(event.key)) return; // it moves the handle
     if (target.matches("button, summary, a, select") && (event.key === " " || event.key === "Enter")) return;
     const act = acts[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     if (!act) return;

@@ -91,6 +91,11 @@ def test_a_writer_goes_from_the_desk_to_the_next_clip_by_keys(browse: Browse, ro
     page.keyboard.press("u")
     page.keyboard.press("[")
     assert (value(page, "start_s"), value(page, "end_s")) == ("0", "2")
+    page.get_by_role("slider", name="End of the moment").focus()
+    page.keyboard.press("ArrowLeft")
+    assert value(page, "end_s") == "1.9"
+    page.keyboard.press("u")
+    assert value(page, "end_s") == "2"
     page.keyboard.press("Enter")
     for _ in range(2):
         page.keyboard.press("Enter")
