@@ -257,7 +257,7 @@ class BusySite(OwnedSite):
         yield self.page("judging:guideline", self.project, who="reader")
         self.enter("trainee", examinee(self.project, "training"))
         yield self.page("judging:desk", self.project, who="trainee")
-        factories.WritingClipFactory(round__project=self.project, round__name=UNBROKEN[:100])  # a new video for the first
+        factories.WritingClipFactory(round__project=self.project, round__name=UNBROKEN[:100])  # a video for the first
         self.enter("idle writer", factories.writer(self.project))
         yield self.page("judging:writing-desk", self.project, who="idle writer")
         self.enter("second writer", second := factories.writer(self.project))
