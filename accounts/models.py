@@ -149,16 +149,19 @@ class Project(JudgingRules):
 class Membership(models.Model):
     """One person's roles in a project.
 
-    Staff roles combine; annotator and participant stand alone, so who sees captions or others' grades never judges.
+    Annotator and participant stand alone, so who sees captions or others' grades never judges; the others combine.
     """
 
     class Role(models.TextChoices):
         ANNOTATOR = "annotator"
         LEAD = "lead"
         ADMIN = "admin"
+        WRITER = "writer"  # marks moments and writes queries
+        CHECKER = "checker"  # looks at what writers wrote
         PARTICIPANT = "participant"  # uploads runs, and never sees hidden labels
 
-    STAFF = (Role.LEAD, Role.ADMIN)  # the roles that combine
+    STAFF = (Role.LEAD, Role.ADMIN)  # the roles that lead to every page of the data
+    COMBINABLE = (*STAFF, Role.WRITER, Role.CHECKER)
 
     class Status(models.TextChoices):
         """How far an annotator is; only the qualified are handed batches."""
@@ -195,7 +198,10 @@ class Membership(models.Model):
                 name="membership_status_for_annotators_only",
             ),
             models.CheckConstraint(
-                condition=models.Q(roles__contained_by=["annotator", "lead", "admin", "participant"], roles__len__gt=0),
+                condition=models.Q(
+                    roles__contained_by=["annotator", "lead", "admin", "writer", "checker", "participant"],
+                    roles__len__gt=0,
+                ),
                 name="membership_roles_are_known",
             ),
             models.CheckConstraint(
@@ -206,12 +212,12 @@ class Membership(models.Model):
                         function="array_to_string",
                         output_field=models.TextField(),
                     ),
-                    "^(annotator,?)?(lead,?)?(admin,?)?(participant)?$",
+                    "^(annotator,?)?(lead,?)?(admin,?)?(writer,?)?(checker,?)?(participant)?$",
                 ),
                 name="membership_roles_each_once_and_in_order",
             ),
             models.CheckConstraint(
-                condition=models.Q(roles__len=1) | models.Q(roles__contained_by=["lead", "admin"]),
+                condition=models.Q(roles__len=1) | models.Q(roles__contained_by=["lead", "admin", "writer", "checker"]),
                 name="membership_annotator_and_participant_stand_alone",
             ),
         ]

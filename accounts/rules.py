@@ -5,8 +5,8 @@ from collections.abc import Collection
 
 STEPS = ("candidate", "training", "exam", "qualified")
 OUT = ("suspended", "left")
-ROLES = ("annotator", "lead", "admin", "participant")  # in the order they are stored and shown
-COMBINABLE = ("lead", "admin")  # annotator and participant stand alone: they must not see what these see
+ROLES = ("annotator", "lead", "admin", "writer", "checker", "participant")  # in the order they are stored and shown
+COMBINABLE = ("lead", "admin", "writer", "checker")  # the others stand alone: they must not see what these see
 
 
 def roles_in_order(roles: Collection[str]) -> list[str]:

@@ -11,6 +11,7 @@ FOR = {
     "judging.review.api": "For leads and admins",
     "judging.releases.api": "For leads and admins",
     "judging.projects.api": "For leads and admins",
+    "judging.collection.api": "For leads and admins",
     "judging.guidelines.api": "For leads and admins",
     "judging.people.api": "For leads and admins",
     "judging.webhooks.api": "For leads and admins",

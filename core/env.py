@@ -96,7 +96,7 @@ def env_address(name: str, default: str) -> str:
 
 def roles_of(text: str) -> list[str]:
     """Roles with commas between; none where it is empty."""
-    valid_roles = {"annotator", "participant", "lead", "admin"}
+    valid_roles = {"annotator", "participant", "lead", "admin", "writer", "checker"}
     roles = [part.strip().lower() for part in text.split(",") if part.strip()]
     if unknown := set(roles) - valid_roles:
         raise ImproperlyConfigured(f"Roles are {', '.join(sorted(valid_roles))}; {min(unknown)!r} is none.")

@@ -1,5 +1,6 @@
 from django.urls import path
 
+from judging.collection import api as collection_api
 from judging.guidelines import api as guidelines_api
 from judging.people import api as people_api
 from judging.projects import api as projects_api
@@ -35,6 +36,13 @@ urlpatterns = [
     path("pairs/<uuid:pair_uuid>/flag/", api.FlagPair.as_view(), name="flag"),
     path("previews/<uuid:preview_uuid>.gif", api.PreviewGif.as_view(), name="preview-gif"),
     path("previews/<uuid:preview_uuid>.mp4", api.PreviewMp4.as_view(), name="preview-mp4"),
+    path("projects/<uuid:project_uuid>/writing-rounds/", collection_api.WritingRounds.as_view(), name="writing-rounds"),
+    path("writing-rounds/<uuid:round_uuid>/", collection_api.OneWritingRound.as_view(), name="writing-round"),
+    path(
+        "projects/<uuid:project_uuid>/written-queries/",
+        collection_api.WrittenQueries.as_view(),
+        name="written-queries",
+    ),
     path("projects/<uuid:project_uuid>/progress/", review_api.Progress.as_view(), name="progress"),
     path("projects/<uuid:project_uuid>/batches/", review_api.Batches.as_view(), name="batches"),
     path("projects/<uuid:project_uuid>/query-sets/", review_api.QuerySets.as_view(), name="query-sets"),

@@ -30,12 +30,12 @@ def leave_on_log_out(sender: object, user: Any, **kwargs: object) -> None:
 
 
 def refuse_staff_with_grades(sender: object, project: Any, user: Any, roles: Any, **kwargs: object) -> None:
-    """Whoever has graded in a project must not see its captions and others' grades."""
-    from accounts.access import STAFF
+    """Whoever has graded in a project must not see its captions and others' grades, nor write or check its queries."""
+    from accounts.models import Membership
     from core.exceptions import NotPossible
     from judging.people.selectors import has_grades
 
-    if not STAFF.isdisjoint(roles) and has_grades(project=project, user=user):
+    if set(roles) & set(Membership.COMBINABLE) and has_grades(project=project, user=user):
         raise NotPossible(
             f"{user.username} has grades in {project.name!r}, and whoever graded there never sees captions or the"
             " grades of others. Give the role to another account."

@@ -129,3 +129,11 @@ class WarmUpDue(JudgingError, code="warm_up_due"):
 
 class AttemptOver(JudgingError, code="sitting_over"):
     """The attempt takes no (more) grades of this kind: it was handed in, its exam was closed, or it is done."""
+
+
+class QueryRefused(JudgingError, NotPossible, code="query_refused", status=422):
+    """A check of the round finds problems in a written query; ``problems`` has them in the order of the fields."""
+
+    def __init__(self, problems: Sequence[Any]) -> None:
+        self.problems = list(problems)
+        super().__init__(" ".join(problem.message for problem in self.problems))

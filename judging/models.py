@@ -1,5 +1,13 @@
 """Who judges, and what it means."""
 
+from judging.collection.models import (
+    ClipAssignment,
+    QueryType,
+    WritingClip,
+    WritingRound,
+    WritingRoundMember,
+    WrittenQuery,
+)
 from judging.guidelines.models import (
     Guideline,
     GuidelineConfirmation,
@@ -41,3 +49,4 @@ __all__ += ["WORDS", "Release", "ReleaseChange", "ReleaseComparison", "ReleaseWo
 __all__ += ["Batch", "BatchReview", "JudgmentDay", "Pair", "ReviewUndone", "Tally"]
 __all__ += ["Assignment", "Flag", "FlagAnswer", "GoldGrade", "Judgment", "JudgmentChange", "OwnGrade", "Recut"]
 __all__ += ["Webhook", "WebhookDelivery"]
+__all__ += ["ClipAssignment", "QueryType", "WritingClip", "WritingRound", "WritingRoundMember", "WrittenQuery"]

@@ -6,6 +6,7 @@ from django.http import HttpRequest, HttpResponsePermanentRedirect
 from django.urls import path, reverse
 
 from judging.audit.urls import urlpatterns as audit
+from judging.collection.urls import urlpatterns as collection
 from judging.figures.urls import urlpatterns as figures
 from judging.guidelines.urls import urlpatterns as guidelines
 from judging.imports.urls import urlpatterns as imports
@@ -60,6 +61,7 @@ urlpatterns = [
     *projects,
     *audit,
     *webhooks,
+    *collection,
     *people,
     *pay,
     *quality,

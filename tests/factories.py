@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
+from uuid import uuid4
 
 import factory
 from django.db import connection, transaction
@@ -34,6 +35,7 @@ from judging.guidelines.selectors import levels_of
 from judging.models import (
     Assignment,
     Batch,
+    ClipAssignment,
     Exam,
     ExamAttempt,
     ExamGrade,
@@ -47,6 +49,9 @@ from judging.models import (
     Policy,
     QualityAlert,
     Webhook,
+    WritingClip,
+    WritingRound,
+    WrittenQuery,
 )
 from judging.webhooks.models import Event
 from judging.work.services.batches import slots_count
@@ -501,6 +506,60 @@ def lead(project: Project) -> User:
 
 def admin(project: Project) -> User:
     return MembershipFactory(project=project, role=Membership.Role.ADMIN).user  # type: ignore[no-any-return]
+
+
+def writer(project: Project) -> User:
+    return MembershipFactory(project=project, role=Membership.Role.WRITER).user  # type: ignore[no-any-return]
+
+
+class WritingRoundFactory(Numbered):
+    """An open round of all three types, without clips."""
+
+    class Meta:
+        model = WritingRound
+
+    project = factory.SubFactory(ProjectFactory)
+    name = factory.Sequence("round {}".format)
+
+
+class WritingClipFactory(Numbered):
+    """A clip of 90 s without subtitles; its video has a file."""
+
+    class Meta:
+        model = WritingClip
+
+    round = factory.SubFactory(WritingRoundFactory)
+    video = factory.SubFactory(
+        VideoFactory,
+        corpus=factory.SelfAttribute("..round.project.dataset.corpus"),
+        file="videos/clip.mp4",
+        playback_state="not_needed",
+    )
+
+
+class ClipAssignmentFactory(Numbered):
+    class Meta:
+        model = ClipAssignment
+
+    clip = factory.SubFactory(WritingClipFactory)
+    project = factory.SelfAttribute("clip.round.project")
+    writer = factory.LazyAttribute(lambda row: writer(row.project))
+    type_requested = "v"
+    expires_at = factory.LazyFunction(lambda: timezone.now() + timedelta(minutes=20))
+
+
+class WrittenQueryFactory(Numbered):
+    class Meta:
+        model = WrittenQuery
+
+    assignment = factory.SubFactory(ClipAssignmentFactory)
+    clip = factory.SelfAttribute("assignment.clip")
+    writer = factory.SelfAttribute("assignment.writer")
+    key = factory.LazyFunction(uuid4)
+    text = factory.Sequence("A man in a blue coat opens door {}.".format)
+    type = "v"
+    start_s = 1.5
+    end_s = 4.25
 
 
 class WebhookFactory(Numbered):

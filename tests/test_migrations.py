@@ -116,7 +116,7 @@ def test_a_database_of_the_first_release_is_judged_on_after_the_upgrade(first_re
     roles = rows_of("SELECT id, role FROM accounts_membership ORDER BY id")
     call_command("migrate", verbosity=0)
     check_rows(first_release)
-    assert {role for _, role in roles} == set(Membership.Role.values)
+    assert {role for _, role in roles} == {"annotator", "lead", "admin", "participant"}
     assert [(pk, [role]) for pk, role in roles] == list(Membership.objects.order_by("pk").values_list("pk", "roles"))
     recorded = (Path(collect.__file__).parent / "schema.json").read_text()
     fresh, upgraded = comparable(json.loads(recorded)), comparable(collect.schema(rows_of))

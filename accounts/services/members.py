@@ -15,7 +15,7 @@ from core.exceptions import NotPossible
 
 logger = logging.getLogger(__name__)
 Role, Status = Membership.Role, Membership.Status
-ALONE = "Annotators and participants have no other role in their project: they must not see what leads and admins see."
+ALONE = "Annotators and participants have no other role in their project: they must not see what the others see."
 role_requested = Signal()  # of ``project``, ``user``, ``roles``, before they are theirs; a receiver raises NotPossible
 
 

@@ -108,6 +108,8 @@ STAFF_MENU = {
         ("Pools", "pools:pools"),
         ("Splits", "annotation:splits"),
         ("Topics", "annotation:topics"),
+        ("Collection", "judging:collection"),
+        ("Written queries", "judging:written-queries"),
         ("Training sets", "annotation:train-sets"),
         ("Statistics", "annotation:statistics"),
     ],
@@ -153,6 +155,8 @@ MENU = {
     },
     "lead": STAFF_MENU,
     "admin": STAFF_MENU,
+    "writer": {"Write queries": [("Write queries", "judging:writing-desk")]},
+    "checker": {"Written queries": [("Written queries", "judging:written-queries")]},
     "participant": {
         "Leaderboard": [("Leaderboard", "models_runner:runs")],
         "Upload a run": [("Upload a run", "models_runner:run-new")],
@@ -171,6 +175,7 @@ MENU_ROLES = {
 MENU_BELOW = {
     "annotation:corpus": ["annotation:video", "annotation:proposals"],
     "annotation:topics": ["annotation:topic", "annotation:topic-import"],
+    "judging:collection": ["judging:writing-round"],
     "judging:query-sets": ["judging:query-set"],
     "pools:pools": ["pools:pool"],
     "judging:review-queue": ["judging:batch-review"],
@@ -245,7 +250,7 @@ ACCOUNT_RATE_LIMITS = {"login": "", "reauthenticate": "", "login_failed": ""}  #
 LEADS_RUN_BENCHMARKS = env_bool("LEADS_RUN_BENCHMARKS", False)  # leads make features and start runs, as admins do
 
 # Second step of the log-in: a passkey, a code from a phone, or one from paper
-TOTP_REQUIRED_FOR = roles_of(env_str("TOTP_REQUIRED_FOR", ""))  # who must: of annotator, participant, lead, admin
+TOTP_REQUIRED_FOR = roles_of(env_str("TOTP_REQUIRED_FOR", ""))  # who must: of the roles
 MFA_ADAPTER = "accounts.adapters.SecondStepAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn"]  # recovery codes are ours: digests
 MFA_PASSKEY_LOGIN_ENABLED = True
@@ -419,6 +424,9 @@ SPECTACULAR_SETTINGS = {
         "DeliveryState": "judging.models.WebhookDelivery.State",
         "TrainSetGivenStateEnum": "annotation.models.TrainSet.State",
         "PoolState": "annotation.models.Pooling.State",
+        "WritingRoundState": "judging.models.WritingRound.State",
+        "WritingChange": ["pause", "resume", "close"],
+        "QueryType": "judging.models.QueryType",
         "ReleaseGivenStateEnum": "judging.models.Release.State",
         "AnySplit": "annotation.models.Query.Split",
         "SplitEnum": ["test", "val"],

@@ -35,7 +35,7 @@ from judging.people.selectors import actor_names
 from judging.review.selectors import annotator_numbers
 
 SYSTEM = "system"
-ORDER = (*Membership.STAFF, Membership.Role.PARTICIPANT, Membership.Role.ANNOTATOR)  # of people to choose from
+ORDER = (*Membership.COMBINABLE, Membership.Role.PARTICIPANT, Membership.Role.ANNOTATOR)  # of people to choose from
 
 
 class AuditForm(forms.Form):

@@ -71,12 +71,14 @@ class InviteForm(SubmitForm):
 
 
 class StaffRoleForm(SubmitForm):
-    """A role that a lead gives to another lead or admin, or takes from them."""
+    """A role that a lead gives to somebody beside theirs, or takes from them."""
 
     person = forms.UUIDField(error_messages={"required": "Choose whose roles change.", "invalid": "Choose a person."})
     role = forms.ChoiceField(
-        choices=[(role, role.label) for role in Membership.STAFF],
-        error_messages={"invalid_choice": "Leads and admins alone have several roles: choose one of the two."},
+        choices=[(role, role.label) for role in map(Membership.Role, Membership.COMBINABLE)],
+        error_messages={
+            "invalid_choice": "Lead, admin, writer and checker alone are roles beside others: choose one of these."
+        },
     )
     change = forms.ChoiceField(
         choices=[("add", "Add"), ("remove", "Remove")], error_messages={"invalid_choice": "Add the role, or remove it."}

@@ -155,7 +155,7 @@ def shortage_of(project: Project) -> Shortage | None:
 
 
 def staff_of(project: Project) -> QuerySet[Membership]:
-    """Leads, then admins, then participants."""
+    """Leads, then admins, then writers, checkers and participants."""
     others = project.memberships.exclude(roles=ANNOTATOR).select_related("user__identity", "project")
     order = Case(When(roles__contains=[Role.LEAD], then=0), When(roles__contains=[Role.ADMIN], then=1), default=2)
     return others.order_by(order, "pk")

@@ -360,12 +360,12 @@ def annotator_password_link(*, membership: Membership, actor: User) -> str:
 
 @transaction.atomic
 def staff_role_change(*, membership: Membership, role: str, is_theirs: bool, actor: User) -> Membership:
-    """Make somebody else of the staff a lead or an admin as well, or no longer. Raises NotPossible where it is the
-    actor's own, not one of staff, their only role, or the last lead's."""
+    """Give somebody else one more of the roles that combine, or take one. Raises NotPossible where it is the actor's
+    own, none of these, their only role, or the last lead's."""
     if membership.user_id == actor.pk:
         raise NotPossible("Your own roles are changed by another lead.")
-    if role not in Membership.STAFF:
-        raise NotPossible(f"Only {roles_text(Membership.STAFF)} are roles that somebody can have beside another.")
+    if role not in Membership.COMBINABLE:
+        raise NotPossible(f"Only {roles_text(Membership.COMBINABLE)} are roles that somebody can have beside another.")
     if is_theirs:
         return role_add(project=membership.project, user=membership.user, role=role, actor=actor)
     return role_remove(membership=membership, role=role, actor=actor)

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from accounts.access import ANNOTATOR, LEAD, STAFF, MemberRequest, project_action, project_page, row_page
+from accounts.access import ANNOTATOR, LEAD, MemberRequest, project_action, project_page, row_page
 from accounts.adapters import AccountAdapter
 from accounts.limits import REGISTRATIONS, address_block
 from accounts.menu import first_page
@@ -185,16 +185,16 @@ def _people(
 
 def _role_changes(member: Membership, viewer: User) -> list[tuple[str, str, str]]:
     """Return the changes of somebody's roles that the viewer may order: the change, the role, the button's text."""
-    if member.user_id == viewer.pk or not member.has(STAFF):
+    if member.user_id == viewer.pk or not member.has(Membership.COMBINABLE):
         return []
-    missing = [("add", role, f"Make {role} as well") for role in Membership.STAFF if role not in member.roles]
+    missing = [("add", role, f"Make {role} as well") for role in Membership.COMBINABLE if role not in member.roles]
     removable = member.roles if len(member.roles) > 1 else []
     return missing + [("remove", role, f"No longer {role}") for role in removable]
 
 
 @project_action(LEAD, back="judging:people")
 def staff_role_change(request: MemberRequest, project: Project) -> HttpResponse:
-    """Make somebody else of the staff lead or admin as well, or no longer."""
+    """Give somebody else one more of the roles that combine, or take one."""
     form = StaffRoleForm(request.POST)
     if not form.is_valid():
         return _people(request, project, InviteForm(), role_error=form.first_error(), status=422)

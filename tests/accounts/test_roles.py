@@ -38,11 +38,10 @@ def test_the_rule_knows_the_roles_of_the_table() -> None:
     assert list(ROLES) == Membership.Role.values
 
 
-def test_lead_and_admin_combine_and_all_others_stand_alone() -> None:
-    assert [set(roles) for roles in SUBSETS if may_combine(roles)] == [
-        *({role} for role in ROLES),
-        {"lead", "admin"},
-    ]
+def test_annotator_and_participant_stand_alone_and_all_others_combine() -> None:
+    for roles in SUBSETS:
+        alone = {"annotator", "participant"} & set(roles)
+        assert may_combine(roles) == (bool(roles) and (not alone or len(set(roles)) == 1))
 
 
 @pytest.mark.django_db
@@ -72,14 +71,16 @@ class TestServices:
         assert (event.actor, event.subject) == (actor, member.user.uuid)
         assert event.data == {"role": "lead", "roles": "lead and admin"}
 
-    @pytest.mark.parametrize(("role", "other"), [(a, b) for a in ROLES for b in ROLES if {a, b} != {"lead", "admin"}])
+    @pytest.mark.parametrize(
+        ("role", "other"), [(a, b) for a in ROLES for b in ROLES if a == b or {a, b} & {"annotator", "participant"}]
+    )
     def test_a_role_that_does_not_join_theirs_is_refused(self, role: str, other: str) -> None:
         member = MembershipFactory(role=role)
         with pytest.raises(NotPossible, match="has a role in"):
             role_add(project=member.project, user=member.user, role=other)
         assert Membership.objects.get().roles == [role]
 
-    @pytest.mark.parametrize("role", ["lead", "admin"])
+    @pytest.mark.parametrize("role", ["lead", "admin", "writer", "checker"])
     def test_who_has_grades_gets_no_role_that_sees_others(self, role: str) -> None:
         judgment = JudgmentFactory()
         project, person = judgment.assignment.project, judgment.annotator

@@ -67,7 +67,7 @@ def enter(page: Page, client: Client) -> Page:
 
 def by_insight(roles: frozenset[str]) -> list[str]:
     """Return the roles in the order of how much a page shows them."""
-    return sorted(roles, key=["lead", "admin", "annotator", "participant"].index)
+    return sorted(roles, key=["lead", "admin", "annotator", "participant", "writer", "checker"].index)
 
 
 def seen_once(pages: list[Address]) -> dict[str, list[str]]:
@@ -261,6 +261,14 @@ class BusySite(OwnedSite):
         yield self.page("judging:guideline", self.project, who="reader")
         self.enter("trainee", examinee(self.project, "training"))
         yield self.page("judging:desk", self.project, who="trainee")
+        factories.WritingClipFactory(round__project=self.project, round__name=UNBROKEN[:100])  # a video for the first
+        self.enter("idle writer", factories.writer(self.project))
+        yield self.page("judging:writing-desk", self.project, who="idle writer")
+        self.enter("second writer", second := factories.writer(self.project))
+        factories.ClipAssignmentFactory(clip=self.writing_clip, writer=second, draft_text=UNBROKEN)
+        yield self.page("judging:mark", self.project, who="second writer")
+        factories.WrittenQueryFactory(assignment=self.clip_assignment, text=UNBROKEN)
+        yield self.page("judging:written-queries", self.project, who="checker", query="type=v")
         yield from self.in_other_projects()
 
     def in_other_projects(self) -> Iterator[Address]:

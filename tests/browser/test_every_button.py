@@ -46,6 +46,7 @@ LEFT_OUT = {  # routes that are no page and to which no form leads: why
     **dict.fromkeys(
         ("openid_connect_login", "openid_connect_callback", "provider-unlink"), "need a provider: test_sign_on"
     ),
+    "judging:clip-draft": "is told by a script: test_marking",
     "metrics": "needs a token and is text: tests/core/test_metrics",
 }
 

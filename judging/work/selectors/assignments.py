@@ -230,7 +230,7 @@ def _read_assignment(which: str, *params: Any, lock: bool) -> OpenAssignment | N
     return OpenAssignment(*[*values, json.loads(levels), changed_at, pair_views])
 
 
-IS_THERE = """member.user_id = %(user)s AND member.roles <> '{participant}'
+IS_THERE = """member.user_id = %(user)s AND member.roles && '{annotator,lead,admin}'
             AND member.status NOT IN ('suspended', 'left')"""
 VISIBLE = f"""
 SELECT moment.* FROM annotation_moment moment JOIN annotation_video video ON video.id = moment.video_id

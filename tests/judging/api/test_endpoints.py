@@ -22,6 +22,7 @@ from tests.factories import (
     MembershipFactory,
     ProjectFactory,
     UserFactory,
+    WritingClipFactory,
 )
 from tests.judging.api.acts import bearer, refusal, url
 from tests.judging.views.acts import hold, key, rows
@@ -30,7 +31,7 @@ from tests.judging.views.endpoints.owned import TRIED
 pytestmark = pytest.mark.django_db
 ANNOTATOR, LEAD, STAFF = frozenset({"annotator"}), frozenset({"lead"}), frozenset({"lead", "admin"})
 ADMIN = frozenset({"admin"})
-RUNNERS = STAFF | {"participant"}
+RUNNERS, READERS = STAFF | {"participant"}, STAFF | {"checker"}
 Endpoint = tuple[str, str, str, frozenset[str], dict[str, Any]]
 ENDPOINTS: list[Endpoint] = [  # method, name, what the URL names, for whom, what is sent
     ("get", "assignment", "project", ANNOTATOR, {}),
@@ -58,6 +59,11 @@ ENDPOINTS: list[Endpoint] = [  # method, name, what the URL names, for whom, wha
     ("get", "video-uploads", "project", STAFF, {}),
     ("get", "shots", "project", STAFF, {}),
     ("get", "proposals", "project", STAFF, {}),
+    ("get", "writing-rounds", "project", STAFF, {}),
+    ("post", "writing-rounds", "filmed", LEAD, {"name": "visual"}),
+    ("get", "writing-round", "writing_round", STAFF, {}),
+    ("patch", "writing-round", "writing_round", LEAD, {"change": "pause"}),
+    ("get", "written-queries", "project", READERS, {}),
     ("get", "release", "release", STAFF, {}),
     ("get", "invitations", "project", LEAD, {}),
     ("get", "webhooks", "project", LEAD, {}),
@@ -98,11 +104,14 @@ class Site:
         self.release = Release.objects.create(project=self.project, version=1, state="ready", archive="release.zip")
         self.job = Job.objects.create(project=self.project, kind="x", title="x", state="done")
         self.people: dict[str, User] = {
-            role: MembershipFactory(project=self.project, role=role).user for role in ("lead", "admin", "participant")
+            role: MembershipFactory(project=self.project, role=role).user
+            for role in ("lead", "admin", "participant", "writer", "checker")
         }
         self.people["annotator"] = self.assignment.annotator
         self.strangers = {role: MembershipFactory(role=role).user for role in Membership.Role}
         self.described = self._described()
+        self.writing_round = WritingClipFactory(round__project=self.project).round
+        self.filmed = self.project
 
     def _described(self) -> Project:
         """Return a project of the same people whose corpus waits to be rewritten."""

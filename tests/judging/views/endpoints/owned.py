@@ -50,9 +50,9 @@ class ByRole(NamedTuple):
     roles: frozenset[str]
 
 
-NO_STAFF = frozenset({"annotator", "participant"})
+NO_STAFF = frozenset({"annotator", "participant", "writer", "checker"})
 OWNED = [
-    *(Owned(method, route, what, "annotator", NOBODY) for route, what, _, method in HOLDER_ENDPOINTS),
+    *(Owned(method, route, what, min(who), NOBODY) for route, what, who, method in HOLDER_ENDPOINTS),
     Owned("post", "api:judgment", "pair", "annotator", NOBODY),
     Owned("post", "api:flag", "pair", "annotator", NOBODY),
     Owned("delete", "api:flag", "pair", "annotator", NOBODY),
@@ -63,7 +63,7 @@ OWNED = [
             *("api:preview-gif", "api:preview-mp4"),
         )
     ),
-    Owned("post", "judging:screening-answer", "attempt", "annotator", NOBODY, unlike=STAFF | {"participant"}),
+    Owned("post", "judging:screening-answer", "attempt", "annotator", NOBODY, unlike=STAFF | NO_STAFF - {"annotator"}),
     Owned("post", "token-revoke", "token", "annotator", NOBODY),
     Owned("post", "session-end", "browser", "annotator", NOBODY),
     Owned("post", "passkey-remove", "passkey", "annotator", NOBODY),

@@ -5,6 +5,7 @@ from django.urls import get_resolver
 Endpoint = tuple[str, str, frozenset[str], str]  # name, what the URL names, for whom, method
 ANNOTATOR, LEAD, STAFF = frozenset({"annotator"}), frozenset({"lead"}), frozenset({"lead", "admin"})
 ADMIN = frozenset({"admin"})
+WRITER, READERS = frozenset({"writer"}), STAFF | {"checker"}
 EVERYONE = STAFF | ANNOTATOR
 RUNNERS = STAFF | {"participant"}
 
@@ -172,20 +173,32 @@ WEBHOOKS = area(
     ("judging", "delivery", LEAD, "post", "webhook-delivery-retry"),
     ("judging", "project", LEAD, "post", "webhook-create"),
 )
+COLLECTION = area(
+    ("judging", "project", WRITER, "get", "writing-desk mark"),
+    ("judging", "project", WRITER, "post", "clip-take"),
+    ("judging", "project", STAFF, "get", "collection"),
+    ("judging", "project", READERS, "get", "written-queries"),
+    ("judging", "project", LEAD, "post", "writing-round-create"),
+    ("judging", "writing_round", STAFF, "get", "writing-round"),
+    ("judging", "writing_round", LEAD, "post", "writing-round-change writing-round-members writing-round-clips"),
+    ("judging", "writing_clip", LEAD, "post", "writing-clip-reopen"),
+)
 MORE_ARGS = {
     "models_runner:export": ["csv"],
     "models_runner:tables-export": ["csv"],
     "models_runner:file": ["video_corpus.json"],
 }
 ENDPOINTS = [*EXAMS, *CORPUS, *DESK, *QUERIES, *POOLS, *COVERAGE, *REVIEW, *RELEASES, *PEOPLE, *QUALITY, *DRAWN]
-ENDPOINTS += [*SETTINGS, *PAY, *BENCHMARKS, *WEBHOOKS]
-HOLDER_ENDPOINTS = area(  # only who holds the pair's assignment learns that it exists
+ENDPOINTS += [*SETTINGS, *PAY, *BENCHMARKS, *WEBHOOKS, *COLLECTION]
+HOLDER_ENDPOINTS = area(  # only who holds the assignment of the pair or clip learns that it exists
     ("judging", "pair", ANNOTATOR, "get", "pair"),
     ("judging", "pair", ANNOTATOR, "post", "judgment-create flag-set flag-withdraw"),
     ("judging", "exam_attempt", ANNOTATOR, "get", "attempt attempt-look"),
     ("judging", "exam_attempt", ANNOTATOR, "post", "attempt-hand-in"),
     ("judging", "known", ANNOTATOR, "get", "known-pair"),
     ("judging", "known", ANNOTATOR, "post", "known-grade"),
+    ("judging", "clip_assignment", WRITER, "get", "clip-video"),
+    ("judging", "clip_assignment", WRITER, "post", "clip-draft query-submit clip-return clip-exhausted"),
 )
 OPEN = {  # routes that name nothing of anybody's: why, and where they are tried
     "home": "leads to the asker's own projects: TestOpenPages",

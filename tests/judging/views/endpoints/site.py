@@ -25,6 +25,7 @@ from judging.models import (
     Assignment,
     Batch,
     BatchReview,
+    ClipAssignment,
     Guideline,
     KnownPair,
     Pair,
@@ -34,6 +35,8 @@ from judging.models import (
     ScreeningQuestion,
     Webhook,
     WebhookDelivery,
+    WritingClip,
+    WritingRound,
 )
 from judging.people.services import invitation_create
 from judging.work.rules import RULE_FIELDS, attempt_key, form_key
@@ -53,6 +56,7 @@ from tests.factories import (
     AssignmentFactory,
     BatchFactory,
     CaptionFactory,
+    ClipAssignmentFactory,
     FlagFactory,
     JudgmentFactory,
     MeasureFactory,
@@ -65,8 +69,11 @@ from tests.factories import (
     VideoFactory,
     VideoUploadFactory,
     WebhookFactory,
+    WritingClipFactory,
+    WritingRoundFactory,
     admin,
     lead,
+    writer,
 )
 from tests.judging.exams import in_feedback
 from tests.judging.settings import drawn_pair, guideline_form, policy_form, screening_attempt, screening_question
@@ -90,6 +97,20 @@ FIGURES = {  # of an annotator of whom little can be told
     "against_relevance": {"n": 0, "unweighted": KAPPA, "linear": KAPPA, "quadratic": KAPPA},
     "seconds": {"known": 0, "median": None, "mean": None},
     "with_partners": {"unweighted": None, "linear": None, "quadratic": None},
+}
+
+
+ENTRY: dict[str, object] = {
+    "text": "A man opens the door of a red car.", "type": "v", "start_s": 1, "end_s": 2, "version": 0
+}  # fmt: skip
+SHARES = {"kind": "visual", "share_v": 75, "share_t": 9, "share_vt": 16}
+LIMITS = {"queries_per_clip": 5, "queries_per_visit": 1, "least_tokens": 8, "most_overlap": 0.8}
+COLLECTION_FORMS: dict[str, Callable[["Site"], dict[str, object]]] = {
+    "judging:clip-take": lambda site: {"round": site.writing_round.uuid},
+    "judging:clip-draft": lambda site: ENTRY,
+    "judging:query-submit": lambda site: {**ENTRY, "key": uuid4()},
+    "judging:writing-round-create": lambda site: {"name": site.clip_assignment.uuid, **SHARES, **LIMITS},
+    "judging:writing-round-change": lambda site: {"change": "pause"},
 }
 
 
@@ -127,6 +148,8 @@ class Site:
             "lead": lead(self.project),
             "admin": admin(self.project),
             "participant": MembershipFactory(project=self.project, role="participant").user,
+            "writer": writer(self.project),
+            "checker": MembershipFactory(project=self.project, role="checker").user,
         }
         self.strangers = {role: MembershipFactory(role=role).user for role in Membership.Role}
         self.member = self.assignment.annotator.memberships.get()
@@ -194,6 +217,23 @@ class Site:
     @cached_property
     def pooling(self) -> Pooling:
         return PoolingFactory(project=self.project)  # type: ignore[no-any-return]
+
+    @cached_property
+    def writing_round(self) -> WritingRound:
+        """Of one clip, which the writer has."""
+        return self.clip_assignment.clip.round
+
+    @cached_property
+    def clip_assignment(self) -> ClipAssignment:
+        row = WritingRoundFactory(project=self.project)
+        clip = WritingClipFactory(round=row)
+        clip.video.file.save("clip.mp4", ContentFile(b"a video"))
+        return ClipAssignmentFactory(clip=clip, writer=self.people["writer"])  # type: ignore[no-any-return]
+
+    @cached_property
+    def writing_clip(self) -> WritingClip:
+        """Somebody found nothing more in it."""
+        return WritingClipFactory(round=self.writing_round, state="exhausted")  # type: ignore[no-any-return]
 
     @cached_property
     def drawn(self) -> KnownPair:
@@ -341,6 +381,8 @@ class Site:
         if endpoint and endpoint[0].startswith("annotation:proposal-"):
             is_start = endpoint[0].endswith("-start")
             return {"method": "uniform", "segment_s": 5} if is_start else {"proposal": self.proposal.uuid}
+        if endpoint and endpoint[0] in COLLECTION_FORMS:
+            return COLLECTION_FORMS[endpoint[0]](self)
         if endpoint and endpoint[0] == "judging:rules-change":
             return {name: int(getattr(self.project, name)) for name in RULE_FIELDS if name != "strata"}
         key = form_key(assignment=self.assignment.uuid, pair=self.pair.uuid, n_answers=1)

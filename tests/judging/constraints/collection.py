@@ -1,0 +1,115 @@
+"""Rounds of writing, clips in the hands of writers, and what they write."""
+
+from datetime import timedelta
+
+from judging.models import WritingRoundMember
+from tests.factories import (
+    NOW,
+    ClipAssignmentFactory,
+    JudgmentFactory,
+    MembershipFactory,
+    ProjectFactory,
+    VideoFactory,
+    WritingClipFactory,
+    WritingRoundFactory,
+    WrittenQueryFactory,
+    annotator,
+    writer,
+)
+from tests.judging.constraints.writes import More, Refused, Write, adding, again, change, maker
+
+member = maker(WritingRoundMember, round=WritingRoundFactory, writer=lambda: MembershipFactory(role="writer").user)
+
+
+def second_open_assignment() -> Write:
+    """Of a writer who has a clip of another round of the project."""
+    first = ClipAssignmentFactory()
+    clip = WritingClipFactory(round=WritingRoundFactory(project=first.project))
+    return lambda: ClipAssignmentFactory(clip=clip, writer=first.writer)
+
+
+def same_clip_again() -> Write:
+    first = ClipAssignmentFactory(state="returned", ended_at=NOW)
+    return lambda: ClipAssignmentFactory(clip=first.clip, writer=first.writer)
+
+
+def clip_of_two() -> Write:
+    first = ClipAssignmentFactory()
+    return lambda: ClipAssignmentFactory(clip=first.clip)
+
+
+def clip_of_an_annotator() -> Write:
+    clip = WritingClipFactory()
+    person = annotator(clip.round.project)
+    return lambda: ClipAssignmentFactory(clip=clip, writer=person)
+
+
+def query_of_an_assignment(**values: object) -> Write:
+    assignment = ClipAssignmentFactory(**values)
+    return lambda: WrittenQueryFactory(assignment=assignment)
+
+
+def query_of_somebody_else() -> Write:
+    assignment = ClipAssignmentFactory()
+    other = writer(assignment.project)
+    return lambda: WrittenQueryFactory(assignment=assignment, writer=other)
+
+
+def query_past_its_video() -> Write:
+    assignment = ClipAssignmentFactory()
+    return lambda: WrittenQueryFactory(assignment=assignment, end_s=90.001)
+
+
+def query_of_another_type() -> Write:
+    assignment = ClipAssignmentFactory(clip__round__share_v=0)
+    return lambda: WrittenQueryFactory(assignment=assignment)
+
+
+def judge_who_writes() -> Write:
+    member = JudgmentFactory().annotator.memberships.get()
+    return lambda: type(member).objects.filter(pk=member.pk).update(roles=["writer"], number=None, status="")
+
+
+REFUSED: Refused = {
+    "writing_round_name_once_per_project": again(WritingRoundFactory, project=ProjectFactory, name="visual"),
+    "writing_round_state_is_known": change(WritingRoundFactory, state="lost"),
+    "writing_round_has_a_name": change(WritingRoundFactory, name=""),
+    "writing_round_asks_for_a_type": adding(WritingRoundFactory, share_v=0, share_t=0, share_vt=0),
+    "writing_round_has_1_to_50_queries_per_clip": adding(WritingRoundFactory, queries_per_clip=2, queries_per_visit=3),
+    "writing_round_checks_are_possible": adding(WritingRoundFactory, most_overlap=0),
+    "writing_round_member_once": again(
+        member, round=WritingRoundFactory, writer=lambda: MembershipFactory(role="writer").user
+    ),
+    "writing_clip_once_per_round": again(WritingClipFactory, round=WritingRoundFactory, video=VideoFactory),
+    "writing_clip_state_is_known": change(WritingClipFactory, state="lost"),
+    "clip_assignment_once_per_clip_and_writer": same_clip_again,
+    "clip_assignment_open_once_per_clip": clip_of_two,
+    "clip_assignment_open_once_per_writer": second_open_assignment,
+    "clip_assignment_state_is_known": change(ClipAssignmentFactory, state="lost", ended_at=NOW),
+    "clip_assignment_ended_has_its_time": change(ClipAssignmentFactory, state="lapsed"),
+    "clip_assignment_types_are_known": change(ClipAssignmentFactory, draft_type="tv"),
+    "written_query_has_words": change(WrittenQueryFactory, text=""),
+    "written_query_type_is_known": change(WrittenQueryFactory, type="tv"),
+    "written_query_starts_before_end": change(WrittenQueryFactory, end_s=1.5),
+}
+MORE: More = {
+    "writing_round_asks_for_a_type": {"a share is of a hundred": adding(WritingRoundFactory, share_v=101)},
+    "writing_round_has_1_to_50_queries_per_clip": {
+        "a clip has at most 50 queries": adding(WritingRoundFactory, queries_per_clip=51)
+    },
+    "written_query_starts_before_end": {"no moment starts before its video": change(WrittenQueryFactory, start_s=-1)},
+    "keeps its rules": {"a round keeps what it asks for": change(WritingRoundFactory, share_t=0)},
+    "does not write in project": {"annotators get no clip": clip_of_an_annotator},
+    "has not got clip": {
+        "the time to write ends": lambda: query_of_an_assignment(state="lapsed", ended_at=NOW + timedelta(1)),
+        "nobody writes for somebody else": query_of_somebody_else,
+    },
+    "ends after its video": {"a moment ends with its video": query_past_its_video},
+    "asks for no query of type": {"a round asks for its types alone": query_of_another_type},
+    "has its queries": {
+        "a clip takes no more queries than it needs": lambda: query_of_an_assignment(clip__n_queries=5),
+        "a writer writes no more than their share": lambda: query_of_an_assignment(n_queries=1),
+    },
+    "has grades in project": {"who has judged becomes no writer": judge_who_writes},
+}
+TRIGGERS = {"writing_round_keeps_its_rules", "clip_assignment_is_of_a_writer", "written_query_fits_its_round"}
