@@ -217,7 +217,7 @@ class OneTruthRun(ApiView):
         responses={200: TruthRunOutput, **dict.fromkeys((403, 404, 409), REFUSED)},
     )
     def delete(self, request: Request, run_uuid: UUID) -> Response:
-        """Withdraw a run on a ground truth: yours, or any for leads and admins. It leaves the leaderboard."""
+        """Withdraw a run on a ground truth: yours, or any for leads. It leaves the leaderboard."""
         run = truth_run_withdrawable(request, run_uuid)
         reason = request.query_params.get("reason", "")
         row = services.truth_run_withdraw(run=run, actor=person_of(request), reason=reason)

@@ -61,12 +61,12 @@ def truth_run_granted(request: HttpRequest, run_uuid: UUID) -> tuple[TruthRun, M
 
 
 def may_withdraw(run: TruthRun, membership: Membership) -> bool:
-    """Whether this person may withdraw the run: its owner, a lead or an admin."""
-    return membership.has(STAFF) or run.owner_id == membership.user_id
+    """Whether this person may withdraw the run: its owner or a lead."""
+    return membership.is_lead or run.owner_id == membership.user_id
 
 
 def truth_run_withdrawable(request: HttpRequest, run_uuid: UUID) -> TruthRun:
-    """Return a run of the viewer's own; leads and admins may withdraw every one."""
+    """Return a run of the viewer's own; leads may withdraw every one."""
     run, membership = truth_run_granted(request, run_uuid)
     if not may_withdraw(run, membership):
         raise PermissionDenied

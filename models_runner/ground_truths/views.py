@@ -186,7 +186,7 @@ def truth_run_download(request: HttpRequest, run_uuid: UUID) -> HttpResponseBase
 @login_required
 @post_only(RUN_PAGE)
 def truth_run_withdraw(request: HttpRequest, run_uuid: UUID) -> HttpResponse:
-    """Its owner, a lead or an admin takes a run off the leaderboard."""
+    """Its owner or a lead takes a run off the leaderboard."""
     run = truth_run_withdrawable(request, run_uuid)
     assert isinstance(request.user, User)
     try:

@@ -86,7 +86,7 @@ OWNED = [
     Owned("get", "api:run", "own_run", "participant", STAFF, refusal=403),
     Owned("get", "models_runner:truth-run", "own_truth_run", "participant", STAFF, refusal=403),
     Owned("get", "models_runner:truth-run-download", "own_truth_run", "participant", STAFF, refusal=403),
-    Owned("post", "models_runner:truth-run-withdraw", "own_truth_run", "participant", STAFF, refusal=403),
+    Owned("post", "models_runner:truth-run-withdraw", "own_truth_run", "participant", LEAD, refusal=403),
     Owned("get", "api:truth-run", "own_truth_run", "participant", STAFF, refusal=403),
 ]
 TRUTH_READS = ("ground-truth", "ground-truth-scores", "truth-runs")
