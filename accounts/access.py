@@ -26,6 +26,7 @@ LEAD = frozenset({Role.LEAD})
 ADMIN = frozenset({Role.ADMIN})
 STAFF = frozenset(Membership.STAFF)
 WRITER = frozenset({Role.WRITER})
+CHECKER = frozenset({Role.CHECKER})
 READERS = STAFF | {Role.CHECKER}  # of what all writers wrote
 EVERYONE = ANNOTATOR | STAFF  # of those who judge and lead; participants see the leaderboard alone
 RUNNERS = STAFF | {Role.PARTICIPANT}

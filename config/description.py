@@ -12,6 +12,7 @@ FOR = {
     "judging.releases.api": "For leads and admins",
     "judging.projects.api": "For leads and admins",
     "judging.collection.api": "For leads and admins",
+    "judging.checking.api": "For checkers",
     "judging.guidelines.api": "For leads and admins",
     "judging.people.api": "For leads and admins",
     "judging.webhooks.api": "For leads and admins",

@@ -1,5 +1,6 @@
 from django.urls import path
 
+from judging.checking import api as checking_api
 from judging.collection import api as collection_api
 from judging.guidelines import api as guidelines_api
 from judging.people import api as people_api
@@ -40,9 +41,10 @@ urlpatterns = [
     path("writing-rounds/<uuid:round_uuid>/", collection_api.OneWritingRound.as_view(), name="writing-round"),
     path(
         "projects/<uuid:project_uuid>/written-queries/",
-        collection_api.WrittenQueries.as_view(),
+        checking_api.WrittenQueries.as_view(),
         name="written-queries",
     ),
+    path("written-queries/<uuid:query_uuid>/check/", checking_api.OneWrittenQueryCheck.as_view(), name="query-check"),
     path("projects/<uuid:project_uuid>/progress/", review_api.Progress.as_view(), name="progress"),
     path("projects/<uuid:project_uuid>/batches/", review_api.Batches.as_view(), name="batches"),
     path("projects/<uuid:project_uuid>/query-sets/", review_api.QuerySets.as_view(), name="query-sets"),

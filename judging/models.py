@@ -1,8 +1,10 @@
 """Who judges, and what it means."""
 
+from judging.checking.models import QueryCheck
 from judging.collection.models import (
     ClipAssignment,
     QueryType,
+    WriterStop,
     WritingClip,
     WritingRound,
     WritingRoundMember,
@@ -49,4 +51,13 @@ __all__ += ["WORDS", "Release", "ReleaseChange", "ReleaseComparison", "ReleaseWo
 __all__ += ["Batch", "BatchReview", "JudgmentDay", "Pair", "ReviewUndone", "Tally"]
 __all__ += ["Assignment", "Flag", "FlagAnswer", "GoldGrade", "Judgment", "JudgmentChange", "OwnGrade", "Recut"]
 __all__ += ["Webhook", "WebhookDelivery"]
-__all__ += ["ClipAssignment", "QueryType", "WritingClip", "WritingRound", "WritingRoundMember", "WrittenQuery"]
+__all__ += [
+    "ClipAssignment",
+    "QueryCheck",
+    "QueryType",
+    "WriterStop",
+    "WritingClip",
+    "WritingRound",
+    "WritingRoundMember",
+    "WrittenQuery",
+]

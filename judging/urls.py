@@ -6,6 +6,7 @@ from django.http import HttpRequest, HttpResponsePermanentRedirect
 from django.urls import path, reverse
 
 from judging.audit.urls import urlpatterns as audit
+from judging.checking.urls import urlpatterns as checking
 from judging.collection.urls import urlpatterns as collection
 from judging.figures.urls import urlpatterns as figures
 from judging.guidelines.urls import urlpatterns as guidelines
@@ -62,6 +63,7 @@ urlpatterns = [
     *audit,
     *webhooks,
     *collection,
+    *checking,
     *people,
     *pay,
     *quality,

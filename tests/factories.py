@@ -48,6 +48,7 @@ from judging.models import (
     Pair,
     Policy,
     QualityAlert,
+    QueryCheck,
     Webhook,
     WritingClip,
     WritingRound,
@@ -560,6 +561,24 @@ class WrittenQueryFactory(Numbered):
     type = "v"
     start_s = 1.5
     end_s = 4.25
+
+
+def checker(project: Project) -> User:
+    return MembershipFactory(project=project, role=Membership.Role.CHECKER).user  # type: ignore[no-any-return]
+
+
+class QueryCheckFactory(Numbered):
+    """A rejected query; its state, and its place in the clip, are as they were."""
+
+    class Meta:
+        model = QueryCheck
+
+    query = factory.SubFactory(WrittenQueryFactory)
+    checker = factory.LazyAttribute(lambda row: checker(row.query.clip.round.project))
+    decision = "reject"
+    reason = "wrong"
+    start_s = factory.SelfAttribute("query.start_s")
+    end_s = factory.SelfAttribute("query.end_s")
 
 
 class WebhookFactory(Numbered):

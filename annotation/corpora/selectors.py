@@ -2,10 +2,26 @@
 
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
-from django.db.models import Case, Count, F, Model, Prefetch, Q, QuerySet, Value, When, Window
+from django.db.models import (
+    Case,
+    Count,
+    Exists,
+    F,
+    ForeignObjectRel,
+    Model,
+    OuterRef,
+    Prefetch,
+    Q,
+    QuerySet,
+    Value,
+    When,
+    Window,
+)
 from django.db.models.functions import RowNumber
 
 from accounts.models import Membership, Project, User
@@ -196,3 +212,13 @@ WRITE = Step("No training set is written yet.", "Write one", "annotation:train-s
 
 def _count(n: int, one: str, many: str) -> str:
     return f"{n:,} {one if n == 1 else many}"
+
+
+def moments_referred_to(moments: QuerySet[Moment]) -> QuerySet[Moment]:
+    """Return those of the moments that a row of whatever app refers to: a description, a candidate."""
+    conditions = []
+    for relation in Moment._meta.get_fields(include_hidden=True):
+        if isinstance(relation, ForeignObjectRel):
+            model: Any = relation.related_model
+            conditions.append(Q(Exists(model._default_manager.filter(**{relation.field.name: OuterRef("pk")}))))
+    return moments.filter(reduce(or_, conditions))

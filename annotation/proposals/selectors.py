@@ -2,13 +2,12 @@
 
 from collections import defaultdict
 from dataclasses import dataclass
-from functools import reduce
-from operator import attrgetter, or_
-from typing import Any
+from operator import attrgetter
 
-from django.db.models import Exists, ForeignObjectRel, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 
 from accounts.models import Membership, Project, User
+from annotation.corpora.selectors import moments_referred_to
 from annotation.models import Corpus, Moment, Proposal, ShotCut, ShotDetection, Video
 from annotation.proposals.detecting import DETECTOR
 from annotation.proposals.rules import SHOTS, shots_between, spans_of
@@ -93,15 +92,6 @@ def counts_shown(proposal: Proposal, videos: list[Video]) -> list[tuple[Video, i
     ]
 
 
-def relations_of_moments() -> list[ForeignObjectRel]:
-    """Return what may refer to a moment, in whatever app."""
-    return [field for field in Moment._meta.get_fields(include_hidden=True) if isinstance(field, ForeignObjectRel)]
-
-
 def moments_in_use(proposal: Proposal) -> QuerySet[Moment]:
     """Return the moments that the proposal wrote and that some other row refers to: a description, a candidate."""
-    conditions = []
-    for relation in relations_of_moments():
-        model: Any = relation.related_model
-        conditions.append(Q(Exists(model._default_manager.filter(**{relation.field.name: OuterRef("pk")}))))
-    return proposal.moments.filter(reduce(or_, conditions))
+    return moments_referred_to(proposal.moments.all())

@@ -156,7 +156,10 @@ MENU = {
     "lead": STAFF_MENU,
     "admin": STAFF_MENU,
     "writer": {"Write queries": [("Write queries", "judging:writing-desk")]},
-    "checker": {"Written queries": [("Written queries", "judging:written-queries")]},
+    "checker": {
+        "Check queries": [("Check queries", "judging:checking-desk")],
+        "Written queries": [("Written queries", "judging:written-queries")],
+    },
     "participant": {
         "Leaderboard": [("Leaderboard", "models_runner:runs")],
         "Upload a run": [("Upload a run", "models_runner:run-new")],
@@ -427,6 +430,9 @@ SPECTACULAR_SETTINGS = {
         "WritingRoundState": "judging.models.WritingRound.State",
         "WritingChange": ["pause", "resume", "close"],
         "QueryType": "judging.models.QueryType",
+        "WrittenQueryState": "judging.models.WrittenQuery.State",
+        "CheckDecision": "judging.models.QueryCheck.Decision",
+        "CheckReason": "judging.models.QueryCheck.Reason",
         "ReleaseGivenStateEnum": "judging.models.Release.State",
         "AnySplit": "annotation.models.Query.Split",
         "SplitEnum": ["test", "val"],

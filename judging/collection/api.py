@@ -9,13 +9,13 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.access import LEAD, READERS, STAFF, grant, grant_by, person_of
+from accounts.access import LEAD, STAFF, grant, grant_by, person_of
 from core.api import ApiView, ChoiceOfField, CountField, Pages, Problem, WordsField, body_of, form_values, paged
 from judging.collection import services
 from judging.collection.forms import RoundForm
 from judging.collection.rules import KINDS
-from judging.collection.selectors import clip_counts, queries_of
-from judging.models import WritingRound, WrittenQuery
+from judging.collection.selectors import clip_counts
+from judging.models import WritingRound
 
 
 class RoundCounts(serializers.Serializer[Any]):
@@ -23,7 +23,10 @@ class RoundCounts(serializers.Serializer[Any]):
     in_hand = serializers.IntegerField(help_text="Clips that a writer has just now.")
     complete = serializers.IntegerField(help_text="Clips that have their queries.")
     exhausted = serializers.IntegerField(help_text="Clips in which a writer found nothing more.")
-    queries = serializers.IntegerField()
+    queries = serializers.IntegerField(help_text="Those that wait and those that were accepted.")
+    waiting = serializers.IntegerField(help_text="Queries to be checked.")
+    accepted = serializers.IntegerField()
+    rejected = serializers.IntegerField()
     target = serializers.IntegerField(help_text="Queries of all clips together.")
 
 
@@ -60,17 +63,6 @@ class RoundInput(serializers.Serializer[Any]):
 
 class RoundChange(serializers.Serializer[Any]):
     change = ChoiceOfField(list(services.STATES))
-
-
-class WrittenQueryOutput(serializers.ModelSerializer[WrittenQuery]):
-    """A query as it was submitted; who wrote it is not said."""
-
-    video = serializers.CharField(source="clip.video.name")
-    round = serializers.UUIDField(source="clip.round.uuid")
-
-    class Meta:
-        model = WrittenQuery
-        fields = ["uuid", "text", "type", "start_s", "end_s", "video", "round", "created_at"]
 
 
 REFUSED = dict.fromkeys((403, 404, 409, 422), Problem)
@@ -114,13 +106,3 @@ class OneWritingRound(ApiView):
         grant(request, row.project, LEAD)
         change = body_of(request, RoundChange)["change"]
         return Response(RoundOutput(services.round_change(round=row, change=change, actor=person_of(request))).data)
-
-
-class WrittenQueries(ApiView):
-    pagination_class = Pages
-
-    @extend_schema(operation_id="written_queries", responses={200: WrittenQueryOutput(many=True), 403: Problem})
-    def get(self, request: Request, project_uuid: UUID) -> Response:
-        """Queries that writers wrote, newest first."""
-        project = grant_by(request, project_uuid, READERS).project
-        return paged(request, self, queries_of(project), WrittenQueryOutput)

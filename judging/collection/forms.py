@@ -16,6 +16,7 @@ KIND_LABELS = {
     "textual": "Textual: about the subtitles, or both",
     "all": "All three",
 }
+UNCLEAR = {"required": "Choose what to do.", "invalid_choice": "Stop the writer, or let them go on."}
 SECONDS = "Give seconds as a number, as 12.5."
 
 
@@ -112,3 +113,26 @@ class RoundChangeForm(SubmitForm):
         choices=[(change, change) for change in STATES],
         error_messages={"required": "Choose what to do.", "invalid_choice": "Pause the round, resume or close it."},
     )
+
+
+class WriterChangeForm(SubmitForm):
+    """Reads who gets no more clips, or clips again."""
+
+    writer_uuid = forms.CharField(required=False)
+    change = forms.ChoiceField(choices=[("stop", "stop"), ("go_on", "go_on")], error_messages=UNCLEAR)
+    reason = forms.CharField(required=False, max_length=1000)
+    round = forms.UUIDField(required=False)
+
+    def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.writers = {str(member.user.uuid): member.user for member in writers_of(project)}
+
+    def clean_writer_uuid(self) -> str:
+        uuid = str(self.cleaned_data["writer_uuid"])
+        if uuid not in self.writers:
+            raise forms.ValidationError("Choose among the writers of the project.")
+        return uuid
+
+    @property
+    def writer(self) -> User:
+        return self.writers[self.cleaned_data["writer_uuid"]]

@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import F, Q
 
 from accounts.models import Project
-from annotation.models import Video
+from annotation.models import Description, Video
 from judging.collection.rules import LEAST_TOKENS, MOST_OVERLAP, SHARES, TYPES, Checks
 
 
@@ -104,6 +104,31 @@ class WritingRoundMember(models.Model):
         ]
 
 
+class WriterStop(models.Model):
+    """A writer who gets no clip any more, by the policy or by a lead, until a lead lets them go on."""
+
+    project = models.ForeignKey(Project, models.PROTECT, related_name="writer_stops")
+    writer = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="writer_stops")
+    reason = models.CharField(max_length=300)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+", help_text="Empty: by the policy."
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    ended_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
+    ended_at = models.DateTimeField(null=True, help_text="From then on, checks are counted anew.")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["project", "writer"], condition=Q(ended_at__isnull=True), name="writer_stop_once_at_a_time"
+            ),
+            models.CheckConstraint(condition=~Q(reason=""), name="writer_stop_says_why"),
+        ]
+
+    def __str__(self) -> str:
+        return self.reason
+
+
 class WritingClip(models.Model):
     """One clip of a round, a whole video, and how many queries it has by now."""
 
@@ -144,8 +169,9 @@ class ClipAssignment(models.Model):
         EXHAUSTED = "exhausted"  # by the writer's word there is nothing more in the clip
         RETURNED = "returned"
         LAPSED = "lapsed"  # its writer may have the clip again, while nobody else has it
+        SENT_BACK = "sent_back"  # a checker rejected a query, and its writer may write it anew
 
-    ENDED = (State.FINISHED, State.EXHAUSTED, State.RETURNED)
+    ENDED = (State.FINISHED, State.EXHAUSTED, State.RETURNED, State.SENT_BACK)
 
     uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
     project = models.ForeignKey(Project, models.PROTECT, related_name="clip_assignments")
@@ -153,7 +179,10 @@ class ClipAssignment(models.Model):
     writer = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="clip_assignments")
     state = models.CharField(max_length=9, choices=State, default=State.OPEN)
     type_requested = models.CharField(max_length=2, choices=QueryType, help_text="What the round needs most.")
-    n_queries = models.PositiveSmallIntegerField(default=0, help_text="Written under it.")
+    n_queries = models.PositiveSmallIntegerField(default=0, help_text="Written under it; rejected ones do not count.")
+    n_sent_back = models.PositiveSmallIntegerField(
+        default=0, db_default=0, help_text="Rejected queries whose place in the clip is kept for its writer."
+    )
     expires_at = models.DateTimeField()
     created_at = models.DateTimeField(auto_now_add=True)
     ended_at = models.DateTimeField(null=True)
@@ -174,8 +203,13 @@ class ClipAssignment(models.Model):
                 fields=["project", "writer"], condition=Q(state="open"), name="clip_assignment_open_once_per_writer"
             ),
             models.CheckConstraint(
-                condition=Q(state__in=["open", "finished", "exhausted", "returned", "lapsed"]),
+                condition=Q(state__in=["open", "finished", "exhausted", "returned", "lapsed", "sent_back"]),
                 name="clip_assignment_state_is_known",
+            ),
+            models.CheckConstraint(
+                condition=Q(state="sent_back", n_sent_back__gte=1, n_sent_back__lte=F("n_queries"))
+                | (~Q(state="sent_back") & Q(n_sent_back=0)),
+                name="clip_assignment_sent_back_has_queries",
             ),
             models.CheckConstraint(
                 condition=Q(state="open", ended_at__isnull=True) | (~Q(state="open") & Q(ended_at__isnull=False)),
@@ -199,7 +233,16 @@ class ClipAssignment(models.Model):
 
 
 class WrittenQuery(models.Model):
-    """A query that a writer submitted for a moment of a clip; its span and words, as they were submitted."""
+    """A query that a writer submitted for a moment of a clip; its span and words, as they were submitted.
+
+    An accepted one is a description of the corpus.
+    """
+
+    class State(models.TextChoices):
+        WAITING = "waiting"  # to be checked
+        ACCEPTED = "accepted"
+        SENT_BACK = "sent_back", "sent back"  # rejected; its writer may write another one for the clip
+        REJECTED = "rejected"  # its place in the clip is somebody else's
 
     uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
     assignment = models.ForeignKey(ClipAssignment, models.PROTECT, related_name="queries")
@@ -211,6 +254,14 @@ class WrittenQuery(models.Model):
     start_s = models.FloatField()
     end_s = models.FloatField()
     created_at = models.DateTimeField(auto_now_add=True)
+    state = models.CharField(max_length=9, choices=State, default=State.WAITING)
+    description = models.OneToOneField(
+        Description, models.PROTECT, null=True, related_name="written_query", help_text="Of an accepted query."
+    )
+    checker = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+", help_text="Who looks at it now."
+    )
+    checker_until = models.DateTimeField(null=True)
 
     class Meta:
         verbose_name_plural = "written queries"
@@ -221,7 +272,18 @@ class WrittenQuery(models.Model):
             models.CheckConstraint(
                 condition=Q(start_s__gte=0, start_s__lt=F("end_s")), name="written_query_starts_before_end"
             ),
+            models.CheckConstraint(
+                condition=Q(state__in=["waiting", "sent_back", "rejected"], description__isnull=True)
+                | Q(state="accepted", description__isnull=False),
+                name="written_query_accepted_is_described",
+            ),
+            models.CheckConstraint(
+                condition=Q(checker__isnull=True, checker_until__isnull=True)
+                | Q(checker__isnull=False, checker_until__isnull=False, state="waiting"),
+                name="written_query_looked_at_waits",
+            ),
         ]
+        indexes = [models.Index(fields=["id"], condition=Q(state="waiting"), name="written_query_waiting")]
 
     def __str__(self) -> str:
         return self.text

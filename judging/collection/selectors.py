@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, Prefetch, Q, QuerySet
 
 from accounts.models import Membership, Project, User
 from annotation.corpora.models import PlaybackState
@@ -13,9 +13,16 @@ from annotation.models import Subtitle, Video
 from core import clock
 from core.sql import row_first
 from judging.collection.rules import TYPE_LABELS, Line
-from judging.models import ClipAssignment, WritingClip, WritingRound, WrittenQuery
+from judging.models import ClipAssignment, QueryCheck, WriterStop, WritingClip, WritingRound, WrittenQuery
 
 State = ClipAssignment.State
+STANDS = Q(state__in=[WrittenQuery.State.WAITING, WrittenQuery.State.ACCEPTED])
+BY_DECISION = {
+    "accepted": Count("pk", filter=Q(state=WrittenQuery.State.ACCEPTED)),
+    "rejected": Count("pk", filter=~STANDS),
+}
+NO_QUERIES = {"queries": 0, "accepted": 0, "rejected": 0}
+STANDING = WrittenQuery.objects.filter(STANDS)
 # Nobody else is passed over twice: a clip that somebody is just taking is skipped.
 TO_BE_TAKEN = """
 WHERE round_id = %s AND state = 'open' AND NOT EXISTS (
@@ -24,6 +31,9 @@ WHERE round_id = %s AND state = 'open' AND NOT EXISTS (
 ORDER BY EXISTS (SELECT FROM judging_clipassignment own WHERE own.clip_id = judging_writingclip.id
     AND own.writer_id = %s) DESC, n_queries DESC, id
 LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED"""
+
+
+CHECKS = Prefetch("checks", QueryCheck.objects.filter(undone_at=None), to_attr="check_in_force")
 
 
 def writers_of(project: Project) -> QuerySet[Membership]:
@@ -83,7 +93,39 @@ def round_refusal(round: WritingRound, writer: User) -> str:
         return f"The round {round.name!r} is {row}: no clip is handed out."
     if not rounds_for(round.project, writer).filter(pk=round.pk).exists():
         return f"You do not take part in the round {round.name!r}."
+    if stop := stop_of(round.project, writer):
+        return f"You get no more clips until your lead says so. {stop.reason}"
     return ""
+
+
+def stop_of(project: Project, writer: User) -> WriterStop | None:
+    """Return why a writer gets no clips; None where they get some."""
+    return WriterStop.objects.filter(project=project, writer=writer, ended_at=None).first()
+
+
+def stops_of(project: Project) -> dict[int, WriterStop]:
+    """Return which writers get no clips, by their key, and why."""
+    return {row.writer_id: row for row in WriterStop.objects.filter(project=project, ended_at=None)}
+
+
+def sent_back_of(project: Project, writer: User) -> QuerySet[ClipAssignment]:
+    """Return the clips for which a writer may write a rejected query anew, oldest first."""
+    rows = ClipAssignment.objects.filter(project=project, writer=writer, state=State.SENT_BACK)
+    return rows.select_related("clip__video", "clip__round").order_by("ended_at", "pk")
+
+
+def sent_back_to_take(round: WritingRound, writer: User) -> ClipAssignment | None:
+    """Return the oldest of these of a round that nobody else writes for just now, with its clip, both locked."""
+    others = ClipAssignment.objects.filter(clip=OuterRef("clip"), state=State.OPEN)
+    rows = sent_back_of(round.project, writer).filter(~Exists(others), clip__round=round)
+    return rows.select_for_update(of=("self", "clip"), no_key=True).first()
+
+
+def rejections_of(assignment: ClipAssignment) -> list[tuple[WrittenQuery, str]]:
+    """Return the rejected queries of an assignment, each with the reason, newest first."""
+    states = (WrittenQuery.State.SENT_BACK, WrittenQuery.State.REJECTED)
+    rows = QueryCheck.objects.filter(query__assignment=assignment, query__state__in=states, undone_at=None)
+    return [(row.query, row.why) for row in rows.select_related("query").order_by("-pk")]
 
 
 def rounds_for(project: Project, writer: User) -> QuerySet[WritingRound]:
@@ -94,9 +136,9 @@ def rounds_for(project: Project, writer: User) -> QuerySet[WritingRound]:
 
 
 def type_totals(round_id: int) -> Counter[str]:
-    """Count by type the queries of a round that are written, and those that are being written."""
+    """Count by type the queries of a round that are written and not rejected, and those that are being written."""
     counts: Counter[str] = Counter()
-    queries = WrittenQuery.objects.filter(clip__round=round_id).order_by().values_list("type")
+    queries = STANDING.filter(clip__round=round_id).order_by().values_list("type")
     drafts = ClipAssignment.objects.filter(clip__round=round_id, state=State.OPEN).order_by()
     for type_, n in queries.annotate(n=Count("pk")).union(
         drafts.values_list("type_requested").annotate(n=Count("pk")), all=True
@@ -106,9 +148,9 @@ def type_totals(round_id: int) -> Counter[str]:
 
 
 def own_queries(project: Project, writer: User) -> QuerySet[WrittenQuery]:
-    """Return what a writer wrote in a project, newest first."""
+    """Return what a writer wrote in a project, newest first, each with its check."""
     rows = WrittenQuery.objects.filter(writer=writer, clip__round__project=project)
-    return rows.select_related("clip__video", "clip__round").order_by("-pk")
+    return rows.select_related("clip__video", "clip__round").prefetch_related(CHECKS).order_by("-pk")
 
 
 def drafts_of(project: Project, writer: User) -> QuerySet[ClipAssignment]:
@@ -119,12 +161,15 @@ def drafts_of(project: Project, writer: User) -> QuerySet[ClipAssignment]:
     return rows.select_related("clip__video", "clip__round").order_by("pk")
 
 
-def queries_of(project: Project, *, round: WritingRound | None = None, type_: str = "") -> QuerySet[WrittenQuery]:
-    """Return what all writers wrote in a project or in one round of it, newest first."""
+def queries_of(
+    project: Project, *, round: WritingRound | None = None, type_: str = "", state: str = ""
+) -> QuerySet[WrittenQuery]:
+    """Return what all writers wrote in a project or in one round of it, newest first, each with its check."""
     rows = WrittenQuery.objects.filter(clip__round__project=project)
     rows = rows.filter(clip__round=round) if round else rows
     rows = rows.filter(type=type_) if type_ else rows
-    return rows.select_related("clip__video", "clip__round").order_by("-pk")
+    rows = rows.filter(state=state) if state else rows
+    return rows.select_related("clip__video", "clip__round").prefetch_related(CHECKS).order_by("-pk")
 
 
 @dataclass(frozen=True)
@@ -139,7 +184,7 @@ class TypeCount:
 
 def type_counts(round: WritingRound) -> list[TypeCount]:
     """Return the count of each type that the round asks for, beside its share."""
-    rows = WrittenQuery.objects.filter(clip__round=round).order_by().values_list("type")
+    rows = STANDING.filter(clip__round=round).order_by().values_list("type")
     counts = dict(rows.annotate(n=Count("pk")))
     n, total = sum(counts.values()), sum(round.shares.values())
     return [
@@ -159,7 +204,12 @@ def clip_counts(round: WritingRound) -> dict[str, int]:
         exhausted=Count("pk", filter=Q(state=WritingClip.State.EXHAUSTED)),
         in_hand=Count("pk", filter=Q(is_taken)),
     )
-    counts["queries"] = WrittenQuery.objects.filter(clip__round=round).count()
+    states = WrittenQuery.objects.filter(clip__round=round).aggregate(
+        queries=Count("pk", filter=STANDS),
+        waiting=Count("pk", filter=Q(state=WrittenQuery.State.WAITING)),
+        **BY_DECISION,
+    )
+    counts |= states
     counts["target"] = counts["clips"] * round.queries_per_clip
     return counts
 
@@ -173,9 +223,11 @@ def writer_counts(round: WritingRound) -> list[dict[str, Any]]:
         exhausted=Count("pk", filter=Q(state=State.EXHAUSTED)),
         lapsed=Count("pk", filter=Q(state=State.LAPSED)),
     )
-    writers = WrittenQuery.objects.filter(clip__round=round).order_by().values_list("writer")
-    queries = dict(writers.annotate(n=Count("pk")))
-    rows = [{**row, "queries": queries.get(row["writer"], 0)} for row in table]
+    queries = WrittenQuery.objects.filter(clip__round=round).order_by().values("writer")
+    by_writer: dict[int, dict[str, Any]] = {
+        row["writer"]: dict(row) for row in queries.annotate(queries=Count("pk"), **BY_DECISION)
+    }
+    rows = [{**row, **by_writer.get(row["writer"], NO_QUERIES)} for row in table]
     return sorted(rows, key=lambda row: (-row["queries"], row["writer"]))
 
 

@@ -18,11 +18,12 @@ from judging.collection import selectors
 from judging.collection.rules import Entry, end_within, problems_of, type_to_request
 from judging.exceptions import LeaseLost, NotAssigned, NotPossibleNow, QueryRefused
 from judging.guidelines.selectors import policy_in_force
-from judging.models import ClipAssignment, WritingClip, WritingRound, WritingRoundMember, WrittenQuery
+from judging.models import ClipAssignment, WriterStop, WritingClip, WritingRound, WritingRoundMember, WrittenQuery
 from judging.work.rules import lease_until
 
 logger = logging.getLogger(__name__)
 State = ClipAssignment.State
+LONGEST_REASON = 300
 TAKES = 50  # how often to look again when somebody else was faster
 RUN_OUT = "Your time with this clip has run out. Your draft is kept: press “Write queries” to have the clip again."
 ENDED = "You have finished this clip. Press “Write queries” for the next one."
@@ -129,13 +130,15 @@ def clip_reopen(*, clip: WritingClip, actor: User | None) -> None:
 def clip_take(*, round: WritingRound, writer: User, now: datetime | None = None) -> ClipAssignment | None:
     """Return the writer's open assignment of the project, or a new one of the round; None when no clip is left.
 
-    A clip whose lease of theirs ran out comes first, with its draft; then clips that have some of their queries.
+    What a checker sent back to them comes first, then a clip whose lease of theirs ran out, each with its draft; then
+    clips that have some of their queries.
 
     Raises:
-        NotPossibleNow: the round is paused or closed, or they do not take part in it.
+        NotPossibleNow: the round is paused or closed, they do not take part in it, or they were stopped.
     """
     now = now or clock.now()
     clips_lapse(project_id=round.project_id, now=now)
+    places_expire(project=round.project, now=now)
     for _ in range(TAKES):
         assignment = selectors.open_assignment(project_id=round.project_id, writer=writer)
         if assignment:
@@ -143,13 +146,52 @@ def clip_take(*, round: WritingRound, writer: User, now: datetime | None = None)
         if refusal := selectors.round_refusal(round, writer):
             raise NotPossibleNow(refusal)
         try:
-            if new_assignment := _next_clip_take(round, writer, now):
+            if new_assignment := _sent_back_take(round, writer, now) or _next_clip_take(round, writer, now):
                 return new_assignment
         except IntegrityError:  # their second tab was faster, or somebody else just then
             continue
         if not selectors.clips_left(round, writer).exists():
             return None
     return None
+
+
+@transaction.atomic
+def _sent_back_take(round: WritingRound, writer: User, now: datetime) -> ClipAssignment | None:
+    """Open the writer's oldest clip with a rejected query, unless somebody else writes for it just now."""
+    row = selectors.sent_back_to_take(round, writer)
+    if row is not None:
+        places, row.n_sent_back = row.n_sent_back, 0
+        row.n_queries -= places
+        row.state, row.ended_at = State.OPEN, None
+        row.expires_at = lease_until(now, minutes=policy_in_force(round.project_id).lease_minutes)
+        row.save(update_fields=["state", "n_queries", "n_sent_back", "expires_at", "ended_at"])
+        places_free(row.clip, places)
+    return row
+
+
+def places_free(clip: WritingClip, places: int) -> None:
+    """Let a clip, whose row is locked, take so many more queries."""
+    clip.n_queries -= places
+    if clip.state == WritingClip.State.DONE:
+        clip.state = WritingClip.State.OPEN
+    clip.save(update_fields=["n_queries", "state"])
+
+
+@transaction.atomic
+def places_expire(*, project: Project, now: datetime) -> None:
+    """Free the places of rejected queries that their writers have not written anew in time."""
+    rows = ClipAssignment.objects.select_for_update(of=("self", "clip"), no_key=True, skip_locked=True)
+    overdue = rows.filter(project=project, state=State.SENT_BACK, expires_at__lte=now).select_related("clip")
+    for row in overdue.order_by("pk"):
+        _place_give_up(row)
+
+
+def _place_give_up(row: ClipAssignment) -> None:
+    places, row.n_sent_back = row.n_sent_back, 0
+    row.n_queries -= places
+    row.state = State.RETURNED
+    row.save(update_fields=["state", "n_queries", "n_sent_back"])
+    places_free(row.clip, places)
 
 
 @transaction.atomic
@@ -279,7 +321,9 @@ def _count(row: ClipAssignment, now: datetime) -> None:
 def clip_return(*, assignment: UUID, writer: User, now: datetime | None = None) -> None:
     """Give a clip back: others get it, its writer does not. Repeating it changes nothing. Raises NotAssigned."""
     row = _assignment_lock(assignment, writer)
-    if row.state in (State.OPEN, State.LAPSED):
+    if row.state == State.SENT_BACK:
+        _place_give_up(row)
+    elif row.state in (State.OPEN, State.LAPSED):
         row.state, row.ended_at = State.RETURNED, now or clock.now()
         row.save(update_fields=["state", "ended_at"])
 
@@ -315,3 +359,30 @@ def _running_or_refused(row: ClipAssignment, now: datetime) -> None:
         raise LeaseLost(ENDED)
     if row.state == State.LAPSED or row.expires_at <= now:
         raise LeaseLost(RUN_OUT)
+
+
+@transaction.atomic
+def writer_stop(*, project: Project, writer: User, reason: str, actor: User | None) -> None:
+    """Hand a writer no more clips; what they have in hand goes on. Whoever is stopped already stays so.
+
+    Args:
+        actor: None where the policy does it.
+
+    Raises:
+        NotPossible: no reason is given.
+    """
+    reason = " ".join(reason.split())
+    if not 0 < len(reason) <= LONGEST_REASON:
+        raise NotPossible(f"Say why, in at most {LONGEST_REASON} characters: the writer reads it.")
+    about = {"reason": reason, "created_by": actor}
+    _, is_new = WriterStop.objects.get_or_create(project=project, writer=writer, ended_at=None, defaults=about)
+    if is_new:
+        audit_record(project=project, actor=actor, action="writer.stop", subject=writer.uuid, reason=reason)
+
+
+@transaction.atomic
+def writer_go_on(*, project: Project, writer: User, actor: User | None, now: datetime | None = None) -> None:
+    """Hand a writer clips again; the policy counts the checks of their queries anew. Repeating it changes nothing."""
+    stops = WriterStop.objects.filter(project=project, writer=writer, ended_at=None)
+    if stops.update(ended_at=now or clock.now(), ended_by=actor):
+        audit_record(project=project, actor=actor, action="writer.go_on", subject=writer.uuid)

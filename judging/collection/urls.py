@@ -14,6 +14,7 @@ urlpatterns = [
     path("collection/<uuid:project_uuid>/", views.collection, name="collection"),
     path("collection/<uuid:project_uuid>/new/", views.round_create, name="writing-round-create"),
     path("collection/<uuid:project_uuid>/queries/", views.queries, name="written-queries"),
+    path("collection/<uuid:project_uuid>/writers/", views.writer_change, name="writer-change"),
     path("collection/rounds/<uuid:round_uuid>/", views.writing_round, name="writing-round"),
     path("collection/rounds/<uuid:round_uuid>/change/", views.round_change, name="writing-round-change"),
     path("collection/rounds/<uuid:round_uuid>/members/", views.members_change, name="writing-round-members"),

@@ -1,7 +1,7 @@
 """Pages of writers, who see their own work alone; and of leads, admins and checkers, who see the work of all."""
 
 import mimetypes
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, cast
 from uuid import UUID, uuid4
@@ -26,6 +26,7 @@ from accounts.access import (
     row_page,
 )
 from accounts.models import Project, User
+from annotation.models import Video
 from annotation.proposals.selectors import shots_of
 from core.exceptions import NotPossible
 from core.files import file_answer
@@ -33,10 +34,10 @@ from core.forms import errors_as_messages, is_valid_or_message
 from core.lists import page_of
 from core.refusals import refusal_log
 from judging.collection import selectors, services
-from judging.collection.forms import DraftForm, MembersForm, QueryForm, RoundChangeForm, RoundForm
-from judging.collection.rules import DANGLING, LONGEST, MESSAGES, TYPE_LABELS, Entry, warnings_of
+from judging.collection.forms import DraftForm, MembersForm, QueryForm, RoundChangeForm, RoundForm, WriterChangeForm
+from judging.collection.rules import DANGLING, LONGEST, MESSAGES, TYPE_LABELS, Entry, Line, warnings_of
 from judging.exceptions import LeaseLost, NotAssigned, NotPossibleNow, QueryRefused
-from judging.models import ClipAssignment, WritingClip, WritingRound
+from judging.models import ClipAssignment, WritingClip, WritingRound, WrittenQuery
 from judging.people.selectors import actor_names
 
 MARK = "judging/collection/mark.html"
@@ -44,6 +45,7 @@ FPS = 25.0  # where nobody has read it from the file
 NOTHING = "Every clip of this round that you may have is taken or has its queries. Look again later."
 CACHED = "private, max-age=86400"
 EXHAUSTED_SHOWN = 50
+QUERY_STATES = dict(WrittenQuery.State.choices)
 GONE = "somebody who has left"
 
 
@@ -56,6 +58,8 @@ def desk(request: MemberRequest, project: Project) -> HttpResponse:
         "assignment": assignment,
         "rounds": [(row, selectors.clips_left(row, request.user).count()) for row in rounds],
         "drafts": selectors.drafts_of(project, request.user),
+        "sent_back": selectors.sent_back_of(project, request.user),
+        "stop": selectors.stop_of(project, request.user),
         "page": page_of(request, selectors.own_queries(project, request.user)),
     }
     return render(request, "judging/collection/desk.html", context)
@@ -96,11 +100,7 @@ def _clip_context(assignment: ClipAssignment, entry: Entry | None = None, key: U
     if entry is None:
         draft = (assignment.draft_text, assignment.draft_type or assignment.type_requested)
         entry = Entry(*draft, assignment.draft_start_s, assignment.draft_end_s)
-    data = {
-        "duration": video.duration_s,
-        "fps": video.fps or FPS,
-        "lines": lines,
-        "cuts": [shot.start_s for shot in shots_of(video)][1:],
+    data = player_data(video, lines) | {
         "checks": {"types": round.types, "least_tokens": round.least_tokens, "most_overlap": round.most_overlap},
         "longest": LONGEST,
         "messages": MESSAGES,
@@ -120,7 +120,14 @@ def _clip_context(assignment: ClipAssignment, entry: Entry | None = None, key: U
         "requested": TYPE_LABELS[assignment.type_requested],
         "number": assignment.n_queries + 1,
         "warnings": warnings_of(entry.text),
+        "rejections": selectors.rejections_of(assignment),
     }
+
+
+def player_data(video: Video, lines: Sequence[Line]) -> dict[str, Any]:
+    """Return what the player and its timeline need; seconds, and frames a second."""
+    cuts = [shot.start_s for shot in shots_of(video)][1:]
+    return {"duration": video.duration_s, "fps": video.fps or FPS, "lines": lines, "cuts": cuts}
 
 
 def _own(request: HttpRequest, assignment_uuid: UUID) -> ClipAssignment:
@@ -149,7 +156,12 @@ def clip_action(view: Callable[[HttpRequest, ClipAssignment], HttpResponse]) -> 
 @login_required
 def video(request: HttpRequest, assignment_uuid: UUID) -> HttpResponseBase:
     """The video of a clip that was assigned to the viewer, or the part that a player needs."""
-    file = _own(request, assignment_uuid).clip.video.playable
+    return video_answer(request, _own(request, assignment_uuid).clip.video)
+
+
+def video_answer(request: HttpRequest, video: Video) -> HttpResponseBase:
+    """Answer with what browsers play of a video; 404 where its file is not there."""
+    file = video.playable
     if not file or not file.storage.exists(str(file.name)):
         raise Http404
     kind = mimetypes.guess_type(str(file.name))[0] or ""
@@ -287,13 +299,20 @@ def writing_round(request: MemberRequest, row: WritingRound) -> HttpResponse:
     form = MembersForm(project=row.project)
     names = actor_names(row.project, to_lead=request.membership.is_lead)
     exhausted = row.clips.filter(state=WritingClip.State.EXHAUSTED).select_related("video").order_by("video__name")
+    writers = {user.pk: uuid for uuid, user in form.writers.items()}
+    stops = selectors.stops_of(row.project)
     members: set[User] = {member.writer for member in row.members.select_related("writer")}
     context = {
         "project": row.project,
         "round": row,
         "counts": selectors.clip_counts(row),
         "types": selectors.type_counts(row),
-        "people": [(names.get(counts["writer"], GONE), counts) for counts in selectors.writer_counts(row)],
+        "people": [
+            (names.get(key, GONE), counts, writers.get(key), stops.get(key))
+            for counts in selectors.writer_counts(row)
+            for key in [counts["writer"]]
+        ],
+        "reason_limit": services.LONGEST_REASON,
         "members": [(uuid, user.username, user in members) for uuid, user in form.writers.items()],
         "n_members": len(members),
         "missing": selectors.videos_missing(row).count(),
@@ -348,7 +367,9 @@ def queries(request: MemberRequest, project: Project) -> HttpResponse:
     round_uuid = request.GET.get("round", "")
     rounds = list(project.writing_rounds.all())
     row = next((one for one in rounds if str(one.uuid) == round_uuid), None)
-    rows = selectors.queries_of(project, round=row, type_=type_ if type_ in TYPE_LABELS else "")
+    state = request.GET.get("state", "")
+    filters = {"type_": type_ if type_ in TYPE_LABELS else "", "state": state if state in QUERY_STATES else ""}
+    rows = selectors.queries_of(project, round=row, **filters)
     page = page_of(request, rows)
     names = actor_names(project, to_lead=request.membership.is_lead)
     context = {
@@ -358,5 +379,25 @@ def queries(request: MemberRequest, project: Project) -> HttpResponse:
         "round": row,
         "type": type_,
         "types": TYPE_LABELS,
+        "state": state,
+        "states": QUERY_STATES,
     }
     return render(request, "judging/collection/queries.html", context)
+
+
+@project_action(LEAD, back="judging:collection")
+def writer_change(request: MemberRequest, project: Project) -> HttpResponse:
+    """Hand a writer no more clips, or clips again."""
+    form = WriterChangeForm(request.POST, project=project)
+    if is_valid_or_message(request, form):
+        writer, actor = form.writer, request.user
+        with errors_as_messages(request, NotPossible):
+            if form.cleaned_data["change"] == "stop":
+                services.writer_stop(project=project, writer=writer, reason=form.cleaned_data["reason"], actor=actor)
+                messages.success(request, f"{writer.username} gets no more clips.")
+            else:
+                services.writer_go_on(project=project, writer=writer, actor=actor)
+                messages.success(request, f"{writer.username} gets clips again.")
+    round_uuid = form.cleaned_data.get("round") if hasattr(form, "cleaned_data") else None
+    row = project.writing_rounds.filter(uuid=round_uuid).first() if round_uuid else None
+    return redirect("judging:writing-round", row.uuid) if row else redirect("judging:collection", project.uuid)

@@ -48,6 +48,8 @@ class Policy(models.Model):
     alert_fast_s = models.FloatField(default=2.0)
     alert_fast_streak = models.PositiveSmallIntegerField(default=10)
     alert_run = models.PositiveSmallIntegerField(default=25)
+    writing_accepted = models.PositiveSmallIntegerField(default=50, db_default=0)  # the release before stops nobody
+    writing_checks = models.PositiveSmallIntegerField(default=10, db_default=10)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -105,6 +107,11 @@ class Policy(models.Model):
                 name="policy_alerts_are_thresholds",
                 violation_error_message="Alerts: kappa lies between -1 and 1, the share of gold between 0 and 1, "
                 "bias and seconds are not negative, and a streak or run is two at least.",
+            ),
+            models.CheckConstraint(
+                condition=Q(writing_accepted__lte=100, writing_checks__gte=1),
+                name="policy_writing_is_a_share",
+                violation_error_message="The accepted share lies between 0 and 100 %, after one check at least.",
             ),
         ]
 

@@ -50,6 +50,8 @@ OWN: dict[str, tuple[str, Sequence[str]]] = {  # table: how it names the person,
     "judging.ClipAssignment": ("writer", ["uuid", "state", "draft_text", "created_at", "ended_at"]),
     "judging.WrittenQuery": ("writer", ["uuid", "text", "type", "start_s", "end_s", "created_at"]),
     "judging.WritingRoundMember": ("writer", ["round__name"]),
+    "judging.WriterStop": ("writer", ["project__name", "reason", "created_at", "ended_at"]),
+    "judging.QueryCheck": ("checker", ["query__uuid", "decision", "reason", "note", "start_s", "end_s", "created_at"]),
     "judging.PayRate": ("annotator", ["project__name", "rate", "currency", "from_day"]),
     "judging.HoursCorrection": ("annotator", ["project__name", "day", "seconds", "reason"]),
 }

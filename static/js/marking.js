@@ -1,6 +1,5 @@
 // The marking page: player, timeline, keys, live checks, drafts, and a query that waits for the connection.
 (() => {
-  const KEYS_OFF = "momentjudge-keys-off";
   const WAITING = "momentjudge-query";
   const DRAFT = "momentjudge-clip-draft:";
   const PAUSES_S = [2, 4, 8, 15, 30];
@@ -12,136 +11,24 @@
   htmx.config.timeout = 10_000; // a line that hangs is a line that is down
 
   function begin(section) {
-    page?.timeline.close();
+    page?.player.close();
     const find = (what) => section.querySelector(what);
     const data = JSON.parse(document.getElementById("clip-data").textContent);
     const form = find("#mark-form");
     page = {
-      section, find, data, form, video: find("#clip"), fields: form.elements, undo: [], looping: false, activeAt: Date.now(),
+      section, find, data, form, fields: form.elements, activeAt: Date.now(),
       uuid: section.dataset.assignment, version: Number(section.dataset.version), timer: 0, saving: false, changed: false,
     };
-    page.timeline = new MarkingTimeline(find("#timeline"), page.video, data, { onSpan: setSpan, onSeek: seek });
-    for (const element of section.querySelectorAll("[data-scripted]")) element.hidden = false;
     bringBack();
-    page.span = spanOf();
-    page.timeline.set(page.span);
-    followVideo(page.video);
+    page.player = new SpanPlayer(section, data, changed);
     check();
-    document.getElementById("keys-on").checked = !localStorage.getItem(KEYS_OFF);
     sendWaiting();
   }
 
-  const number = (field) => (field.value.trim() === "" || Number.isNaN(field.valueAsNumber) ? null : field.valueAsNumber);
-  const spanOf = () => ({ start: number(page.fields.start_s), end: number(page.fields.end_s) });
-  const entry = () => ({ ...spanOf(), text: page.fields.text.value, type: page.fields.type.value });
-  const round = (seconds) => Math.round(seconds * 1000) / 1000;
-
-  // The span: kept in the fields; the timeline follows.
-  function setSpan(changes, { done = true, show = false } = {}) {
-    const { duration } = page.data;
-    page.before ??= spanOf();
-    for (const [name, value] of Object.entries(changes)) {
-      page.fields[`${name}_s`].value = round(Math.min(Math.max(value, 0), duration));
-      if (show) seek(value);
-    }
-    page.span = spanOf();
-    page.timeline.set(page.span);
-    if (done) settle();
-  }
-
-  function settle() {
-    const now = spanOf();
-    if (page.before && (page.before.start !== now.start || page.before.end !== now.end)) {
-      page.undo.push(page.before);
-      changed();
-    }
-    page.before = null;
-    page.find('[data-act="undo"]').disabled = !page.undo.length;
-  }
-
-  function undo() {
-    const before = page.undo.pop();
-    if (!before) return;
-    for (const name of ["start", "end"]) page.fields[`${name}_s`].value = before[name] ?? "";
-    page.span = before;
-    page.timeline.set(before);
-    page.find('[data-act="undo"]').disabled = !page.undo.length;
-    changed();
-  }
-
-  // The player
-  function seek(seconds) {
-    page.video.pause();
-    page.video.currentTime = Math.min(Math.max(seconds, 0), page.data.duration);
-    showTime();
-  }
-
-  function showTime() {
-    const at = page.video.currentTime;
-    page.timeline.set({ at });
-    const line = page.data.lines[page.timeline.lineAt(at)];
-    say("time", `${at.toFixed(2)} s`);
-    say("subtitle", line ? line[2] : "\u00a0");
-  }
-
-  function followVideo(video) {
-    const here = page;
-    const tick = () => {
-      if (page !== here || video.paused) return;
-      const { start, end } = here.span;
-      if (here.looping && end !== null && video.currentTime >= end) video.currentTime = start ?? 0;
-      showTime();
-      requestAnimationFrame(tick);
-    };
-    video.addEventListener("play", tick);
-    video.addEventListener("seeked", () => page === here && showTime());
-    video.addEventListener("error", () => (here.find("#broken").hidden = false));
-    video.addEventListener("loadeddata", async () => {
-      here.section.dataset.frame = String(Math.round(performance.now()));
-      await here.timeline.drawFrames();
-      await here.timeline.drawLevel();
-    }, { once: true });
-    video.addEventListener("loadedmetadata", () => page === here && showTime(), { once: true });
-    if (video.readyState >= HTMLMediaElement.HAVE_CURRENT_DATA) video.dispatchEvent(new Event("loadeddata"));
-  }
-
-  function play(rate = 1) {
-    page.video.playbackRate = rate;
-    page.video.play().catch(() => {});
-  }
-
-  function loop() {
-    const { start, end } = spanOf();
-    page.looping = !page.looping && start !== null && end !== null && start < end;
-    page.find('[data-act="loop"]').setAttribute("aria-pressed", String(page.looping));
-    if (!page.looping) return page.video.pause();
-    page.video.currentTime = start;
-    play();
-  }
-
-  function stopLoop() {
-    page.looping = false;
-    page.find('[data-act="loop"]').setAttribute("aria-pressed", "false");
-  }
-
-  const at = () => page.video.currentTime;
-  const bounds = () => [0, ...page.data.cuts, page.data.duration];
-  const acts = {
-    " ": () => (page.video.paused ? play() : page.video.pause()),
-    ArrowLeft: ({ shiftKey }) => seek(at() - (shiftKey ? 1 : 1 / page.data.fps)),
-    ArrowRight: ({ shiftKey }) => seek(at() + (shiftKey ? 1 : 1 / page.data.fps)),
-    j: () => seek(at() - 2),
-    k: () => page.video.pause(),
-    l: () => play(page.video.paused ? 1 : Math.min(page.video.playbackRate + 0.5, 3)),
-    i: () => setSpan({ start: at() }),
-    o: () => setSpan({ end: at() }),
-    p: loop,
-    "[": () => setSpan({ start: bounds().findLast((cut) => cut <= at() + 1e-3) }),
-    "]": () => setSpan({ end: bounds().find((cut) => cut > at() + 1e-3) ?? page.data.duration }),
-    u: undo,
-    Enter: () => page.fields.start_s.focus(),
+  const entry = () => {
+    const { start, end } = page.player.spanOf();
+    return { start, end, text: page.fields.text.value, type: page.fields.type.value };
   };
-  const buttons = { start: acts.i, end: acts.o, loop, undo };
 
   // Enter goes on to the next field; from the last one it submits.
   function nextField(field) {
@@ -152,28 +39,21 @@
   }
 
   document.addEventListener("keydown", (event) => {
-    if (!page?.section.isConnected || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
-    if (document.querySelector("dialog[open]")) return;
+    if (!page?.section.isConnected) return;
     const { target } = event;
     if (target.matches("#mark-form input, #mark-form textarea")) {
-      if (event.key !== "Enter" || event.shiftKey) return;
+      if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
       event.preventDefault();
       return nextField(target);
     }
-    if (localStorage.getItem(KEYS_OFF)) return;
-    if (target.matches('[role="slider"]') && /^(Arrow|Home|End)/.test(event.key)) return; // it moves the handle
-    if (target.matches("button, summary, a, select") && (event.key === " " || event.key === "Enter")) return;
-    const act = acts[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+    if (!SpanPlayer.isKey(event)) return;
+    const act = event.key === "Enter" ? () => page.fields.start_s.focus() : page.player.keys[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     if (!act) return;
     event.preventDefault();
     act(event);
   }, true); // before the player's own keys
 
-  document.addEventListener("click", ({ target }) => {
-    const act = target.closest("[data-act]")?.dataset.act;
-    if (act) buttons[act]();
-    if (target.closest("[data-send-now]")) sendWaiting();
-  });
+  document.addEventListener("click", ({ target }) => target.closest("[data-send-now]") && sendWaiting());
 
   // Live checks
   function check() {
@@ -244,23 +124,7 @@
     if (place && place.textContent !== words) place.textContent = words;
   }
 
-  document.addEventListener("input", ({ target }) => {
-    if (!page?.form.contains(target)) return;
-    if (target.name === "start_s" || target.name === "end_s") {
-      page.span = spanOf();
-      page.timeline.set(page.span);
-    }
-    changed();
-  });
-  document.addEventListener("focusin", ({ target }) => {
-    if (page && (target === page.fields.start_s || target === page.fields.end_s)) page.before = spanOf();
-  });
-  document.addEventListener("change", ({ target }) => {
-    if (target.id === "keys-on") {
-      if (target.checked) localStorage.removeItem(KEYS_OFF);
-      else localStorage.setItem(KEYS_OFF, "yes");
-    } else if (page && (target === page.fields.start_s || target === page.fields.end_s)) settle();
-  });
+  document.addEventListener("input", ({ target }) => page?.form.contains(target) && changed());
 
   // A query that did not arrive: kept, and sent again until the server has said something to it
   let tries = 0;

@@ -1,0 +1,39 @@
+"""What a checker sends about a query."""
+
+from typing import Any
+
+from django import forms
+
+from core.forms import SubmitForm
+from judging.checking.services import Verdict
+from judging.models import QueryCheck
+
+SECONDS = "Give seconds as a number, as 12.5."
+NUMBER = {"required": SECONDS, "invalid": SECONDS}
+
+
+class CheckForm(SubmitForm):
+    """Reads a decision; which of it is wrong, the service says."""
+
+    decision = forms.ChoiceField(
+        choices=QueryCheck.Decision.choices,
+        error_messages={
+            "required": "Accept the query or reject it.",
+            "invalid_choice": "Accept the query or reject it.",
+        },
+    )
+    start_s = forms.FloatField(error_messages=NUMBER)
+    end_s = forms.FloatField(error_messages=NUMBER)
+    reason = forms.ChoiceField(
+        required=False,
+        choices=QueryCheck.Reason.choices,
+        error_messages={"invalid_choice": "Choose one of the reasons."},
+    )
+    note = forms.CharField(
+        required=False, max_length=500, error_messages={"max_length": "Say why in at most 500 characters."}
+    )
+
+    @property
+    def verdict(self) -> Verdict:
+        values: dict[str, Any] = {name: self.cleaned_data[name] for name in Verdict._fields}
+        return Verdict(**values | {"note": " ".join(values["note"].split())})

@@ -1,0 +1,110 @@
+"""Pages of checkers: one query at a time with its moment, and what they decided."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+
+from accounts.access import CHECKER, READERS, MemberRequest, project_page, row_page
+from accounts.models import Project
+from core.exceptions import NotPossible
+from core.forms import errors_as_messages
+from core.lists import page_of
+from core.refusals import refusal_log
+from judging.checking import selectors, services
+from judging.checking.forms import CheckForm
+from judging.collection.rules import TYPE_LABELS, warnings_of
+from judging.collection.selectors import lines_of
+from judging.collection.views import player_data, video_answer
+from judging.exceptions import NotAssigned
+from judging.models import QueryCheck, WrittenQuery
+
+QUERIES = WrittenQuery.objects.select_related("clip__round__project", "clip__video")
+CHECKS = QueryCheck.objects.select_related("query__clip__round__project")
+PROJECT = "clip.round.project"
+
+
+@project_page(CHECKER)
+def desk(request: MemberRequest, project: Project) -> HttpResponse:
+    """Where a checker starts: how many queries wait, and what they decided."""
+    context = {
+        "waiting": selectors.waiting_for(project, request.user),
+        "page": page_of(request, selectors.checks_by(project, request.user)),
+    }
+    return render(request, "judging/checking/desk.html", context)
+
+
+@project_page(CHECKER)
+def check(request: MemberRequest, project: Project) -> HttpResponse:
+    """The query at hand, or the next one."""
+    row = services.query_take(project=project, checker=request.user)
+    if row is None:
+        messages.info(request, "No query waits for you. Look again later.")
+        return redirect("judging:checking-desk", project.uuid)
+    return render(request, "judging/checking/check.html", _context(request, project, row))
+
+
+def _context(request: MemberRequest, project: Project, row: WrittenQuery) -> dict[str, Any]:
+    video, lines = row.clip.video, lines_of(row.clip.video)
+    last = selectors.checks_by(project, request.user).first()
+    return {
+        "query": row,
+        "video": video,
+        "type": TYPE_LABELS[row.type],
+        "lines": lines,
+        "data": player_data(video, lines) | {"start": row.start_s, "end": row.end_s},
+        "neighbours": selectors.neighbours_of(row),
+        "doubles": selectors.doubles_of(row),
+        "warnings": warnings_of(row.text),
+        "reasons": QueryCheck.Reason.choices,
+        "last": last if last and last.undone_at is None else None,
+        "n_waiting": selectors.waiting_for(project, request.user),
+    }
+
+
+@row_page(QUERIES, READERS, project=PROJECT)
+def query_video(request: MemberRequest, row: WrittenQuery) -> HttpResponseBase:
+    """The video of a written query, or the part that a player needs."""
+    return video_answer(request, row.clip.video)
+
+
+@row_page(QUERIES, CHECKER, project=PROJECT)
+def decide(request: MemberRequest, row: WrittenQuery) -> HttpResponse:
+    """Take what the checker says, and go on to the next query."""
+    project = row.clip.round.project
+    if request.method != "POST":
+        return redirect("judging:query-to-check", project.uuid)
+    form = CheckForm(request.POST)
+    if not form.is_valid():
+        return _refused(request, row, form.first_error())
+    try:
+        services.query_check(query=row.uuid, checker=request.user, verdict=form.verdict)
+    except NotPossible as error:
+        return _refused(request, row, str(error))
+    return redirect("judging:query-to-check", project.uuid)
+
+
+def _refused(request: MemberRequest, row: WrittenQuery, problem: str) -> HttpResponse:
+    """Say why nothing was stored; what was entered stays on the page while the query waits."""
+    row.refresh_from_db()
+    project = row.clip.round.project
+    if row.state != WrittenQuery.State.WAITING or row.writer_id == request.user.pk:
+        messages.error(request, problem)
+        return redirect("judging:query-to-check", project.uuid)
+    context = _context(request, project, row) | {"problem": problem, "sent": request.POST}
+    return refusal_log(request, render(request, "judging/checking/check.html", context, status=422), problem)
+
+
+@row_page(CHECKS, CHECKER, project="query.clip.round.project")
+def undo(request: MemberRequest, row: QueryCheck) -> HttpResponse:
+    """Take a decision of one's own back."""
+    project = row.query.clip.round.project
+    if row.checker_id != request.user.pk:
+        raise NotAssigned("You have made no such decision.")
+    if request.method == "POST":
+        with errors_as_messages(request, NotPossible):
+            services.check_undo(check=row.uuid, checker=request.user)
+            messages.success(request, "Taken back: the query waits again.")
+    return redirect("judging:checking-desk", project.uuid)
