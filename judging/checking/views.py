@@ -1,14 +1,16 @@
 """Pages of checkers: one query at a time with its moment, and what they decided."""
 
-from typing import Any
+from typing import Any, cast
+from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpResponse
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 
-from accounts.access import CHECKER, READERS, MemberRequest, project_page, row_page
-from accounts.models import Project
+from accounts.access import CHECKER, READERS, MemberRequest, grant, project_page, row_page
+from accounts.models import Project, User
 from core.exceptions import NotPossible
 from core.forms import errors_as_messages
 from core.lists import page_of
@@ -97,14 +99,16 @@ def _refused(request: MemberRequest, row: WrittenQuery, problem: str) -> HttpRes
     return refusal_log(request, render(request, "judging/checking/check.html", context, status=422), problem)
 
 
-@row_page(CHECKS, CHECKER, project="query.clip.round.project")
-def undo(request: MemberRequest, row: QueryCheck) -> HttpResponse:
-    """Take a decision of one's own back."""
-    project = row.query.clip.round.project
-    if row.checker_id != request.user.pk:
+@login_required
+def undo(request: HttpRequest, check_uuid: UUID) -> HttpResponse:
+    """Take a decision of one's own back; 404 for everybody else."""
+    row = CHECKS.filter(uuid=check_uuid, checker=request.user.pk).first()
+    if row is None:
         raise NotAssigned("You have made no such decision.")
+    project = row.query.clip.round.project
+    grant(request, project, CHECKER)
     if request.method == "POST":
         with errors_as_messages(request, NotPossible):
-            services.check_undo(check=row.uuid, checker=request.user)
+            services.check_undo(check=row.uuid, checker=cast(User, request.user))
             messages.success(request, "Taken back: the query waits again.")
     return redirect("judging:checking-desk", project.uuid)

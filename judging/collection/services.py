@@ -138,7 +138,6 @@ def clip_take(*, round: WritingRound, writer: User, now: datetime | None = None)
     """
     now = now or clock.now()
     clips_lapse(project_id=round.project_id, now=now)
-    places_expire(project=round.project, now=now)
     for _ in range(TAKES):
         assignment = selectors.open_assignment(project_id=round.project_id, writer=writer)
         if assignment:
@@ -146,7 +145,7 @@ def clip_take(*, round: WritingRound, writer: User, now: datetime | None = None)
         if refusal := selectors.round_refusal(round, writer):
             raise NotPossibleNow(refusal)
         try:
-            if new_assignment := _sent_back_take(round, writer, now) or _next_clip_take(round, writer, now):
+            if new_assignment := _next_clip_take(round, writer, now):
                 return new_assignment
         except IntegrityError:  # their second tab was faster, or somebody else just then
             continue
@@ -155,7 +154,6 @@ def clip_take(*, round: WritingRound, writer: User, now: datetime | None = None)
     return None
 
 
-@transaction.atomic
 def _sent_back_take(round: WritingRound, writer: User, now: datetime) -> ClipAssignment | None:
     """Open the writer's oldest clip with a rejected query, unless somebody else writes for it just now."""
     row = selectors.sent_back_to_take(round, writer)
@@ -177,11 +175,10 @@ def places_free(clip: WritingClip, places: int) -> None:
     clip.save(update_fields=["n_queries", "state"])
 
 
-@transaction.atomic
-def places_expire(*, project: Project, now: datetime) -> None:
+def _places_expire(round: WritingRound, now: datetime) -> None:
     """Free the places of rejected queries that their writers have not written anew in time."""
     rows = ClipAssignment.objects.select_for_update(of=("self", "clip"), no_key=True, skip_locked=True)
-    overdue = rows.filter(project=project, state=State.SENT_BACK, expires_at__lte=now).select_related("clip")
+    overdue = rows.filter(project=round.project_id, state=State.SENT_BACK, expires_at__lte=now).select_related("clip")
     for row in overdue.order_by("pk"):
         _place_give_up(row)
 
@@ -196,6 +193,9 @@ def _place_give_up(row: ClipAssignment) -> None:
 
 @transaction.atomic
 def _next_clip_take(round: WritingRound, writer: User, now: datetime) -> ClipAssignment | None:
+    _places_expire(round, now)
+    if sent_back := _sent_back_take(round, writer, now):
+        return sent_back
     clip = selectors.clip_to_be_taken(round_id=round.pk, writer_id=writer.pk)
     if clip is None:
         return None

@@ -120,7 +120,7 @@ def _clip_context(assignment: ClipAssignment, entry: Entry | None = None, key: U
         "requested": TYPE_LABELS[assignment.type_requested],
         "number": assignment.n_queries + 1,
         "warnings": warnings_of(entry.text),
-        "rejections": selectors.rejections_of(assignment),
+        "rejections": selectors.rejections_of(assignment) if assignment.draft_version else [],
     }
 
 

@@ -267,8 +267,10 @@ class BusySite(OwnedSite):
         self.enter("second writer", second := factories.writer(self.project))
         factories.ClipAssignmentFactory(clip=self.writing_clip, writer=second, draft_text=UNBROKEN)
         yield self.page("judging:mark", self.project, who="second writer")
-        factories.WrittenQueryFactory(assignment=self.clip_assignment, text=UNBROKEN)
+        factories.WrittenQueryFactory(assignment__clip__round=self.writing_round, text=UNBROKEN)
         yield self.page("judging:written-queries", self.project, who="checker", query="type=v")
+        self.enter("idle checker", factories.checker(self.project))
+        yield self.page("judging:checking-desk", self.project, who="idle checker")
         yield from self.in_other_projects()
 
     def in_other_projects(self) -> Iterator[Address]:

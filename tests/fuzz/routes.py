@@ -29,7 +29,9 @@ from tests.factories import (
     ProjectFactory,
     VideoUploadFactory,
     WebhookFactory,
+    WrittenQueryFactory,
     admin,
+    checker,
 )
 from tests.judging.api.acts import bearer
 from tests.judging.scenario import HandMade
@@ -74,9 +76,11 @@ class ReleasedSite:
             "lead": hand_made.lead,
             "admin": admin(self.project),
             "participant": team.user,
+            "checker": checker(self.project),
             "stranger": MembershipFactory().user,
         }
         self._assign_pairs()
+        written = WrittenQueryFactory(assignment__clip__round__project=self.project)
         features_of(self.project, folder)
         own = bring(team, release, run_json({10: GOOD}))
         by_lead = bring(member_of(hand_made, hand_made.lead), release, run_json({10: GOOD}), system="trained")
@@ -124,6 +128,8 @@ class ReleasedSite:
             "experiment_uuid": [waiting, ended, finished, second],
             "search_uuid": [waiting_search, ended_search],
             "training_uuid": [only(waiting), only(ended), only(finished)],
+            "round_uuid": [written.clip.round],
+            "query_uuid": [written],
             "preview_uuid": [self.pair.candidate.moment.preview_uuid],
         }
         grade, decision = {"grade": 2, "key": str(key(self.assignment, self.pair))}, {"decision": "close"}
@@ -172,6 +178,9 @@ class ReleasedSite:
             "webhook_change": Right({"is_active": True, "events": ["batch.done"]}),
             "release_create": Right({"key": str(uuid4()), "is_anonymised": True}),
             "release_retry": Right(path={"release_uuid": failed_release}),
+            "writing_round_create": Right({"name": "visual", "queries_per_clip": 2}),
+            "writing_round_change": Right({"change": "pause"}),
+            "written_query_check": Right({"decision": "reject", "reason": "wrong", "note": "He sits."}),
             "pool_plan": Right({"runs": [str(own.uuid)], "depth": 5}),
             "proposal_start": Right({"method": "uniform", "segment_s": 5.0}, path={"project_uuid": described}),
             "proposal_cancel": Right(path={"proposal_uuid": self.named["proposal_uuid"][1]}),

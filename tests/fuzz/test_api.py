@@ -49,7 +49,7 @@ LOOKS |= {"train_sets", "train_set_json", "train_set_parquet", "experiments", "e
 LOOKS |= {"settings_searches", "settings_search"}
 LOOKS |= {"project", "jobs", "job", "policy", "captions", "queries_draft", "train_set", "pools", "pool", "release"}
 LOOKS |= {"shots", "proposals", "proposal"}
-LOOKS |= {"topics", "topic"}
+LOOKS |= {"topics", "topic", "writing_rounds", "writing_round", "written_queries"}
 LOOKS |= {"corpora", "corpus_imports", "video_uploads", "video_upload"}
 BUILDS = {"project_create", "batches_open", "candidates_rank", "captions_rewrite", "queries_draw", "train_set_start"}
 BUILDS |= {"topic_create", "topic_change"}
@@ -67,6 +67,7 @@ LEADS |= {
 }
 LEADS |= {"invitations", "invitation_create", "invitation_renew", "invitation_revoke"}
 LEADS |= {f"webhook{step}" for step in ("s", "_create", "_change", "_delete", "_ping", "_deliveries")}
+LEADS |= {"writing_round_create", "writing_round_change"}
 LEADS |= {"webhook_delivery_retry", "rules_change", "truth_run_withdraw"}
 BENCHMARKS = {"features", "experiment_start", "experiment_delete", "training_cancel", "training_resume"}
 BENCHMARKS |= {"features_start", "feature_set", "features_cancel", "features_resume", "features_delete"}
@@ -80,6 +81,7 @@ MAY = {  # which operations do what they are for, asked by whom
     "lead": LOOKS | BUILDS | RUNS | LEADS,
     "admin": LOOKS | BUILDS | RUNS | BENCHMARKS,
     "participant": RUNS | {"run_withdraw", "truth_run_withdraw"},
+    "checker": {"projects", "written_queries", "written_query_check"},
     "stranger": {"projects"},
     "nobody": set[str](),
 }

@@ -23,6 +23,7 @@ from tests.factories import (
     ProjectFactory,
     UserFactory,
     WritingClipFactory,
+    WrittenQueryFactory,
 )
 from tests.judging.api.acts import bearer, refusal, url
 from tests.judging.views.acts import hold, key, rows
@@ -31,7 +32,7 @@ from tests.judging.views.endpoints.owned import TRIED
 pytestmark = pytest.mark.django_db
 ANNOTATOR, LEAD, STAFF = frozenset({"annotator"}), frozenset({"lead"}), frozenset({"lead", "admin"})
 ADMIN = frozenset({"admin"})
-RUNNERS, READERS = STAFF | {"participant"}, STAFF | {"checker"}
+RUNNERS, CHECKER, READERS = STAFF | {"participant"}, frozenset({"checker"}), STAFF | {"checker"}
 Endpoint = tuple[str, str, str, frozenset[str], dict[str, Any]]
 ENDPOINTS: list[Endpoint] = [  # method, name, what the URL names, for whom, what is sent
     ("get", "assignment", "project", ANNOTATOR, {}),
@@ -64,6 +65,7 @@ ENDPOINTS: list[Endpoint] = [  # method, name, what the URL names, for whom, wha
     ("get", "writing-round", "writing_round", STAFF, {}),
     ("patch", "writing-round", "writing_round", LEAD, {"change": "pause"}),
     ("get", "written-queries", "project", READERS, {}),
+    ("post", "query-check", "written_query", CHECKER, {"decision": "accept"}),
     ("get", "release", "release", STAFF, {}),
     ("get", "invitations", "project", LEAD, {}),
     ("get", "webhooks", "project", LEAD, {}),
@@ -112,6 +114,7 @@ class Site:
         self.described = self._described()
         self.writing_round = WritingClipFactory(round__project=self.project).round
         self.filmed = self.project
+        self.written_query = WrittenQueryFactory(assignment__clip__round=self.writing_round)
 
     def _described(self) -> Project:
         """Return a project of the same people whose corpus waits to be rewritten."""
@@ -186,7 +189,7 @@ def strangers_learn_nothing(endpoint: Endpoint, site: Site) -> None:
 )
 def test_a_session_writes_only_with_its_csrf_token(api_endpoint: Endpoint, site: Site) -> None:
     browser = Client(enforce_csrf_checks=True)
-    browser.force_login(site.people["annotator" if "annotator" in api_endpoint[3] else "lead"])
+    browser.force_login(site.people[next(role for role in ("annotator", "lead", "checker") if role in api_endpoint[3])])
     before = rows()
     assert refusal(site.request(api_endpoint, browser)) == (403, "permission_denied")
     assert rows() == before

@@ -25,7 +25,7 @@ from tests.factories import (
 from tests.judging.views.acts import HTMX
 
 pytestmark = pytest.mark.django_db
-STATEMENTS = 29  # of a submission: the query, its counts, and the next clip with its subtitles and shots
+STATEMENTS = 32  # of a submission: the query, its counts, and the next clip with its subtitles and shots
 ENTRY = {"text": "A man opens the door of a red car.", "type": "v", "start_s": "1.5", "end_s": "4.25"}
 
 

@@ -5,7 +5,7 @@ from django.urls import get_resolver
 Endpoint = tuple[str, str, frozenset[str], str]  # name, what the URL names, for whom, method
 ANNOTATOR, LEAD, STAFF = frozenset({"annotator"}), frozenset({"lead"}), frozenset({"lead", "admin"})
 ADMIN = frozenset({"admin"})
-WRITER, READERS = frozenset({"writer"}), STAFF | {"checker"}
+WRITER, CHECKER, READERS = frozenset({"writer"}), frozenset({"checker"}), STAFF | {"checker"}
 EVERYONE = STAFF | ANNOTATOR
 RUNNERS = STAFF | {"participant"}
 
@@ -182,6 +182,10 @@ COLLECTION = area(
     ("judging", "writing_round", STAFF, "get", "writing-round"),
     ("judging", "writing_round", LEAD, "post", "writing-round-change writing-round-members writing-round-clips"),
     ("judging", "writing_clip", LEAD, "post", "writing-clip-reopen"),
+    ("judging", "project", LEAD, "post", "writer-change"),
+    ("judging", "project", CHECKER, "get", "checking-desk query-to-check"),
+    ("judging", "written_query", READERS, "get", "written-query-video"),
+    ("judging", "written_query", CHECKER, "post", "query-check"),
 )
 MORE_ARGS = {
     "models_runner:export": ["csv"],
@@ -197,6 +201,7 @@ HOLDER_ENDPOINTS = area(  # only who holds the assignment of the pair or clip le
     ("judging", "exam_attempt", ANNOTATOR, "post", "attempt-hand-in"),
     ("judging", "known", ANNOTATOR, "get", "known-pair"),
     ("judging", "known", ANNOTATOR, "post", "known-grade"),
+    ("judging", "query_check", CHECKER, "post", "query-check-undo"),
     ("judging", "clip_assignment", WRITER, "get", "clip-video"),
     ("judging", "clip_assignment", WRITER, "post", "clip-draft query-submit clip-return clip-exhausted"),
 )

@@ -31,12 +31,14 @@ from judging.models import (
     Pair,
     QualityAlert,
     QualityReport,
+    QueryCheck,
     Release,
     ScreeningQuestion,
     Webhook,
     WebhookDelivery,
     WritingClip,
     WritingRound,
+    WrittenQuery,
 )
 from judging.people.services import invitation_create
 from judging.work.rules import RULE_FIELDS, attempt_key, form_key
@@ -65,12 +67,14 @@ from tests.factories import (
     PoolingFactory,
     ProjectFactory,
     QualityAlertFactory,
+    QueryCheckFactory,
     QueryFactory,
     VideoFactory,
     VideoUploadFactory,
     WebhookFactory,
     WritingClipFactory,
     WritingRoundFactory,
+    WrittenQueryFactory,
     admin,
     lead,
     writer,
@@ -111,7 +115,11 @@ COLLECTION_FORMS: dict[str, Callable[["Site"], dict[str, object]]] = {
     "judging:query-submit": lambda site: {**ENTRY, "key": uuid4()},
     "judging:writing-round-create": lambda site: {"name": site.clip_assignment.uuid, **SHARES, **LIMITS},
     "judging:writing-round-change": lambda site: {"change": "pause"},
-}
+    "judging:writer-change": lambda site: {
+        "writer_uuid": site.people["writer"].uuid, "change": "stop", "reason": "Too short."
+    },
+    "judging:query-check": lambda site: {"decision": "accept", "start_s": 1.5, "end_s": 4.25},
+}  # fmt: skip
 
 
 @dataclass
@@ -234,6 +242,20 @@ class Site:
     def writing_clip(self) -> WritingClip:
         """Somebody found nothing more in it."""
         return WritingClipFactory(round=self.writing_round, state="exhausted")  # type: ignore[no-any-return]
+
+    @cached_property
+    def written_query(self) -> WrittenQuery:
+        """It waits to be checked."""
+        return WrittenQueryFactory(assignment=self.clip_assignment)  # type: ignore[no-any-return]
+
+    @cached_property
+    def query_check(self) -> QueryCheck:
+        """The checker's, of a query that was sent back."""
+        query = WrittenQueryFactory(assignment__clip__round=self.writing_round)
+        about = {"state": "sent_back", "n_queries": 1, "n_sent_back": 1, "ended_at": timezone.now()}
+        ClipAssignment.objects.filter(pk=query.assignment_id).update(**about)
+        WrittenQuery.objects.filter(pk=query.pk).update(state="sent_back")
+        return QueryCheckFactory(query=query, checker=self.people["checker"])  # type: ignore[no-any-return]
 
     @cached_property
     def drawn(self) -> KnownPair:
