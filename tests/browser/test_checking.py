@@ -74,7 +74,7 @@ def test_a_checker_decides_by_keys_and_takes_one_back(browse: Browse, written: W
         ("correct", "", "It starts later.", 2.5, 4.25),
         ("reject", "not_only", "", 1.5, 4.25),
     ]
-    page.get_by_role("button", name=f"Undo: {TEXTS[2]}").click()
+    page.get_by_role("row", name=TEXTS[2]).get_by_role("button", name="Undo").click()
     expect(page.get_by_text("Taken back: the query waits again.")).to_be_visible()
     assert [row.state for row in WrittenQuery.objects.order_by("pk")] == ["accepted", "accepted", "waiting"]
 
