@@ -1,4 +1,4 @@
-"""What checkers said about the queries of writers."""
+"""Decisions of checkers about the queries of writers."""
 
 from uuid import uuid4
 
@@ -10,7 +10,7 @@ from judging.collection.models import WrittenQuery
 
 
 class QueryCheck(models.Model):
-    """What a checker said about a written query. It stays, also where it was taken back."""
+    """A decision of a checker about a written query. It stays, also where it was taken back."""
 
     class Decision(models.TextChoices):
         ACCEPT = "accept"  # as it was written

@@ -15,7 +15,7 @@ from core.exceptions import NotPossible
 from judging.checking import selectors
 from judging.checking.rules import DAYS_TO_WRITE_ANEW, is_stopped
 from judging.collection.rules import end_within
-from judging.collection.services import places_free, writer_stop
+from judging.collection.services import queries_uncount, writer_stop
 from judging.exceptions import NotAssigned, NotPossibleNow
 from judging.guidelines.selectors import policy_in_force
 from judging.models import ClipAssignment, QueryCheck, QueryType, WritingClip, WrittenQuery
@@ -138,22 +138,26 @@ def _checked(verdict: Verdict, row: WrittenQuery) -> Verdict:
 
 def _reject(row: WrittenQuery, now: datetime) -> None:
     """Keep the place of a rejected query for its writer, or free it."""
-    held, State = row.assignment, ClipAssignment.State
+    assignment, State = row.assignment, ClipAssignment.State
     was_anew = row.assignment.queries.filter(state=WrittenQuery.State.SENT_BACK).exists()
-    if held.state == State.SENT_BACK or (held.state in (State.FINISHED, State.EXHAUSTED) and not was_anew):
+    if assignment.state == State.SENT_BACK or (assignment.state in (State.FINISHED, State.EXHAUSTED) and not was_anew):
         row.state = WrittenQuery.State.SENT_BACK
-        if held.state != State.SENT_BACK:
-            held.state, held.ended_at, held.expires_at = State.SENT_BACK, now, now + timedelta(DAYS_TO_WRITE_ANEW)
-            held.draft_text, held.draft_type = row.text, row.type
-            held.draft_start_s, held.draft_end_s = row.start_s, row.end_s
-            held.draft_version += 1
-        held.n_sent_back += 1
-        held.save()
+        if assignment.state != State.SENT_BACK:
+            assignment.state, assignment.ended_at, assignment.expires_at = (
+                State.SENT_BACK,
+                now,
+                now + timedelta(DAYS_TO_WRITE_ANEW),
+            )
+            assignment.draft_text, assignment.draft_type = row.text, row.type
+            assignment.draft_start_s, assignment.draft_end_s = row.start_s, row.end_s
+            assignment.draft_version += 1
+        assignment.n_sent_back += 1
+        assignment.save()
         return
     row.state = WrittenQuery.State.REJECTED
-    held.n_queries -= 1
-    held.save(update_fields=["n_queries"])
-    places_free(row.clip, 1)
+    assignment.n_queries -= 1
+    assignment.save(update_fields=["n_queries"])
+    queries_uncount(row.clip, 1)
 
 
 def _stop_by_policy(row: WrittenQuery) -> None:
@@ -178,42 +182,47 @@ def check_undo(*, check: UUID, checker: User, now: datetime | None = None) -> No
     if about is None:
         raise NotAssigned("You have made no such decision.")
     row = _query_lock(about)
-    made = QueryCheck.objects.select_for_update().get(uuid=check)
-    if made.undone_at is not None:
+    decision = QueryCheck.objects.select_for_update().get(uuid=check)
+    if decision.undone_at is not None:
         return
     description, row.description = row.description, None
-    if made.decision == Decision.REJECT:
-        _place_take_again(row)
+    if decision.decision == Decision.REJECT:
+        _reject_undo(row)
     row.state = WrittenQuery.State.WAITING
     row.save(update_fields=["state", "description"])
     if description is not None:
         try:
-            description_remove(description=description, with_moment=made.moment_is_new)
+            description_remove(description=description, with_moment=decision.moment_is_new)
         except NotPossible as error:
             raise NotPossibleNow(BUILT_ON.format(error)) from error
-    made.undone_at = now or clock.now()
-    made.save(update_fields=["undone_at"])
+    decision.undone_at = now or clock.now()
+    decision.save(update_fields=["undone_at"])
 
 
-def _place_take_again(row: WrittenQuery) -> None:
+def _reject_undo(row: WrittenQuery) -> None:
     """Give a query that was rejected its place in the clip again."""
-    held, clip, State = row.assignment, row.clip, ClipAssignment.State
+    assignment, clip, State = row.assignment, row.clip, ClipAssignment.State
     if row.state == WrittenQuery.State.SENT_BACK:
-        if held.state != State.SENT_BACK:
+        if assignment.state != State.SENT_BACK:
             raise NotPossibleNow(BUILT_ON.format("its writer has the clip again, or somebody else may."))
-        held.n_sent_back -= 1
-        if not held.n_sent_back:
-            held.state = State.FINISHED
-            held.draft_text, held.draft_type, held.draft_start_s, held.draft_end_s = "", "", None, None
-            held.draft_version += 1
-        held.save()
+        assignment.n_sent_back -= 1
+        if not assignment.n_sent_back:
+            assignment.state = State.FINISHED
+            assignment.draft_text, assignment.draft_type, assignment.draft_start_s, assignment.draft_end_s = (
+                "",
+                "",
+                None,
+                None,
+            )
+            assignment.draft_version += 1
+        assignment.save()
         return
-    if clip.n_queries >= clip.round.queries_per_clip or held.n_queries >= clip.round.queries_per_visit:
+    if clip.n_queries >= clip.round.queries_per_clip or assignment.n_queries >= clip.round.queries_per_visit:
         raise NotPossibleNow(BUILT_ON.format("another query has taken its place."))
     if clip.assignments.filter(state=State.OPEN).exists():
         raise NotPossibleNow(BUILT_ON.format("somebody writes for the clip just now."))
-    held.n_queries += 1
-    held.save(update_fields=["n_queries"])
+    assignment.n_queries += 1
+    assignment.save(update_fields=["n_queries"])
     clip.n_queries += 1
     if clip.n_queries >= clip.round.queries_per_clip and clip.state == WritingClip.State.OPEN:
         clip.state = WritingClip.State.DONE

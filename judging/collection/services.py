@@ -163,11 +163,11 @@ def _sent_back_take(round: WritingRound, writer: User, now: datetime) -> ClipAss
         row.state, row.ended_at = State.OPEN, None
         row.expires_at = lease_until(now, minutes=policy_in_force(round.project_id).lease_minutes)
         row.save(update_fields=["state", "n_queries", "n_sent_back", "expires_at", "ended_at"])
-        places_free(row.clip, places)
+        queries_uncount(row.clip, places)
     return row
 
 
-def places_free(clip: WritingClip, places: int) -> None:
+def queries_uncount(clip: WritingClip, places: int) -> None:
     """Let a clip, whose row is locked, take so many more queries."""
     clip.n_queries -= places
     if clip.state == WritingClip.State.DONE:
@@ -175,25 +175,25 @@ def places_free(clip: WritingClip, places: int) -> None:
     clip.save(update_fields=["n_queries", "state"])
 
 
-def _places_expire(round: WritingRound, now: datetime) -> None:
+def _sent_back_expire(round: WritingRound, now: datetime) -> None:
     """Free the places of rejected queries that their writers have not written anew in time."""
     rows = ClipAssignment.objects.select_for_update(of=("self", "clip"), no_key=True, skip_locked=True)
     overdue = rows.filter(project=round.project_id, state=State.SENT_BACK, expires_at__lte=now).select_related("clip")
     for row in overdue.order_by("pk"):
-        _place_give_up(row)
+        _sent_back_give_up(row)
 
 
-def _place_give_up(row: ClipAssignment) -> None:
+def _sent_back_give_up(row: ClipAssignment) -> None:
     places, row.n_sent_back = row.n_sent_back, 0
     row.n_queries -= places
     row.state = State.RETURNED
     row.save(update_fields=["state", "n_queries", "n_sent_back"])
-    places_free(row.clip, places)
+    queries_uncount(row.clip, places)
 
 
 @transaction.atomic
 def _next_clip_take(round: WritingRound, writer: User, now: datetime) -> ClipAssignment | None:
-    _places_expire(round, now)
+    _sent_back_expire(round, now)
     if sent_back := _sent_back_take(round, writer, now):
         return sent_back
     clip = selectors.clip_to_be_taken(round_id=round.pk, writer_id=writer.pk)
@@ -322,7 +322,7 @@ def clip_return(*, assignment: UUID, writer: User, now: datetime | None = None) 
     """Give a clip back: others get it, its writer does not. Repeating it changes nothing. Raises NotAssigned."""
     row = _assignment_lock(assignment, writer)
     if row.state == State.SENT_BACK:
-        _place_give_up(row)
+        _sent_back_give_up(row)
     elif row.state in (State.OPEN, State.LAPSED):
         row.state, row.ended_at = State.RETURNED, now or clock.now()
         row.save(update_fields=["state", "ended_at"])

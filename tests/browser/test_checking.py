@@ -23,7 +23,7 @@ def film(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def written(film: Path, transactional_db: None) -> WritingRound:
+def to_check(film: Path, transactional_db: None) -> WritingRound:
     """A round with three queries that wait."""
     row: WritingRound = factories.WritingRoundFactory(name="Visual round")
     for text in TEXTS:
@@ -44,9 +44,9 @@ def ready(page: Page, text: str) -> None:
     page.wait_for_selector("#marking[data-frame]")
 
 
-def test_a_checker_decides_by_keys_and_takes_one_back(browse: Browse, written: WritingRound) -> None:
-    page = browse(factories.checker(written.project))
-    page.goto(reverse("judging:checking-desk", args=[written.project.uuid]))
+def test_a_checker_decides_by_keys_and_takes_one_back(browse: Browse, to_check: WritingRound) -> None:
+    page = browse(factories.checker(to_check.project))
+    page.goto(reverse("judging:checking-desk", args=[to_check.project.uuid]))
     page.get_by_role("button", name="Check queries").click()
     ready(page, TEXTS[0])
     expect(page.locator("#time")).to_have_text("1.50 s")
@@ -79,9 +79,9 @@ def test_a_checker_decides_by_keys_and_takes_one_back(browse: Browse, written: W
     assert [row.state for row in WrittenQuery.objects.order_by("pk")] == ["accepted", "accepted", "waiting"]
 
 
-def test_the_page_fits_a_phone_and_the_dark(browse: Browse, written: WritingRound) -> None:
-    page = browse(factories.checker(written.project), viewport={"width": 390, "height": 844})
-    page.goto(reverse("judging:query-to-check", args=[written.project.uuid]))
+def test_the_page_fits_a_phone_and_the_dark(browse: Browse, to_check: WritingRound) -> None:
+    page = browse(factories.checker(to_check.project), viewport={"width": 390, "height": 844})
+    page.goto(reverse("judging:query-to-check", args=[to_check.project.uuid]))
     ready(page, TEXTS[0])
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert barriers_in(page, "dark", NARROW) == []

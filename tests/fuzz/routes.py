@@ -80,7 +80,7 @@ class ReleasedSite:
             "stranger": MembershipFactory().user,
         }
         self._assign_pairs()
-        written = WrittenQueryFactory(assignment__clip__round__project=self.project)
+        waiting_query = WrittenQueryFactory(assignment__clip__round__project=self.project)
         features_of(self.project, folder)
         own = bring(team, release, run_json({10: GOOD}))
         by_lead = bring(member_of(hand_made, hand_made.lead), release, run_json({10: GOOD}), system="trained")
@@ -128,8 +128,8 @@ class ReleasedSite:
             "experiment_uuid": [waiting, ended, finished, second],
             "search_uuid": [waiting_search, ended_search],
             "training_uuid": [only(waiting), only(ended), only(finished)],
-            "round_uuid": [written.clip.round],
-            "query_uuid": [written],
+            "round_uuid": [waiting_query.clip.round],
+            "query_uuid": [waiting_query],
             "preview_uuid": [self.pair.candidate.moment.preview_uuid],
         }
         grade, decision = {"grade": 2, "key": str(key(self.assignment, self.pair))}, {"decision": "close"}

@@ -61,14 +61,14 @@ def check(query: WrittenQuery, person: User, verdict: Verdict = ACCEPT) -> Query
 class TestAccepted:
     def test_an_accepted_query_is_a_description_of_its_moment(self) -> None:
         query = WrittenQueryFactory(type="vt")
-        made = check(query, person := checker(query.clip.round.project))
+        decision = check(query, person := checker(query.clip.round.project))
         query.refresh_from_db()
         row = query.description
         assert row is not None and (row.text, row.kind, row.source_id) == (query.text, "both", 0)
         assert (row.moment.video, row.moment.start_s, row.moment.end_s) == (query.clip.video, 1.5, 4.25)
         assert Caption.objects.get(description=row).provider == "as-described"
-        assert (query.state, made.moment_is_new) == ("accepted", True)
-        assert check(query, person) == made  # the same again
+        assert (query.state, decision.moment_is_new) == ("accepted", True)
+        assert check(query, person) == decision  # the same again
         second = WrittenQueryFactory(assignment__clip__round__project=query.clip.round.project)
         check(second, person)
         assert Description.objects.get(written_query=second).source_id == 1
@@ -84,18 +84,18 @@ class TestAccepted:
         ):
             with pytest.raises(NotPossible, match=words):
                 check(query, person, Verdict("correct", start_s, end_s, note=note))
-        made = check(query, person, Verdict("correct", 2.0, 90.04, note="It goes on."))
+        decision = check(query, person, Verdict("correct", 2.0, 90.04, note="It goes on."))
         query.refresh_from_db()
         assert (query.start_s, query.end_s) == (1.5, 4.25)
         moment = Moment.objects.get(descriptions__written_query=query)
-        assert (moment.start_s, moment.end_s, made.note, made.checker) == (2.0, 90.0, "It goes on.", person)
+        assert (moment.start_s, moment.end_s, decision.note, decision.checker) == (2.0, 90.0, "It goes on.", person)
 
     def test_a_decision_is_taken_back_while_nothing_is_built_on_it(self) -> None:
         query = WrittenQueryFactory()
         person = checker(query.clip.round.project)
-        made = check(query, person)
+        decision = check(query, person)
         for _ in range(2):
-            services.check_undo(check=made.uuid, checker=person, now=NOW)
+            services.check_undo(check=decision.uuid, checker=person, now=NOW)
         query.refresh_from_db()
         assert (query.state, query.description, Moment.objects.count(), Caption.objects.count()) == (
             "waiting",
@@ -118,9 +118,9 @@ class TestAccepted:
     def test_a_moment_that_others_use_stays(self) -> None:
         query = WrittenQueryFactory()
         person = checker(query.clip.round.project)
-        made = check(query, person)
+        decision = check(query, person)
         CandidateFactory(moment=Moment.objects.get())
-        services.check_undo(check=made.uuid, checker=person, now=NOW)
+        services.check_undo(check=decision.uuid, checker=person, now=NOW)
         assert Moment.objects.count() == 1 and not Description.objects.filter(moment=Moment.objects.get()).exists()
 
 
@@ -134,12 +134,12 @@ class TestRejected:
         other = write(row, second)
         assert other.clip == query.clip and WritingClip.objects.get(pk=query.clip_id).state != "open"
         check(query, person, Verdict("reject", 0, 1, "not_only", "He does it twice."))
-        [held] = sent_back_of(row.project, first)
-        assert (held.draft_text, held.draft_start_s, held.n_sent_back) == (query.text, 1.5, 1)
+        [assignment] = sent_back_of(row.project, first)
+        assert (assignment.draft_text, assignment.draft_start_s, assignment.n_sent_back) == (query.text, 1.5, 1)
         assert take(row, writer(row.project)).clip != query.clip  # its place is kept
 
         anew = take(row, first)
-        assert anew == held and rejections_of(anew) == [
+        assert anew == assignment and rejections_of(anew) == [
             (query, "Other moments of the clip fit it, too: He does it twice.")
         ]
         last = writing.query_submit(assignment=anew.uuid, writer=first, key=uuid4(), entry=ANEW, now=NOW).query
@@ -156,7 +156,7 @@ class TestRejected:
         assert take(row, writer(row.project)).clip == query.clip
 
     @pytest.mark.parametrize("how", ["returned", "late"])
-    def test_a_place_that_its_writer_gives_up_is_free(self, round_of_two: WritingRound, how: str) -> None:
+    def test_what_its_writer_gives_up_is_for_others(self, round_of_two: WritingRound, how: str) -> None:
         row, person = round_of_two, writer(round_of_two.project)
         query = write(row, person)
         check(query, checker(row.project), REJECT)
@@ -175,17 +175,17 @@ class TestRejected:
         writing.clips_lapse(project_id=row.project_id, now=NOW + timedelta(hours=1))
         assert [draft.draft_text for draft in drafts_of(row.project, person)] == [query.text]
 
-    def test_a_rejection_is_taken_back_until_its_place_is_taken(self, round_of_two: WritingRound) -> None:
+    def test_a_rejection_is_taken_back_until_its_writer_begins_again(self, round_of_two: WritingRound) -> None:
         row, first, person = round_of_two, writer(round_of_two.project), checker(round_of_two.project)
         query = write(row, first)
-        made = check(query, person, REJECT)
-        services.check_undo(check=made.uuid, checker=person, now=NOW)
+        decision = check(query, person, REJECT)
+        services.check_undo(check=decision.uuid, checker=person, now=NOW)
         query.refresh_from_db()
         assert (query.state, query.assignment.state, query.assignment.draft_text) == ("waiting", "finished", "")
-        made = check(query, person, REJECT)
+        decision = check(query, person, REJECT)
         take(row, first)
         with pytest.raises(NotPossibleNow, match="has the clip again"):
-            services.check_undo(check=made.uuid, checker=person, now=NOW)
+            services.check_undo(check=decision.uuid, checker=person, now=NOW)
 
     def test_what_is_decided_stays_decided_for_others(self) -> None:
         query = WrittenQueryFactory()
@@ -262,7 +262,7 @@ class TestStops:
 @pytest.mark.django_db(False)
 class TestRules:
     @given(st.lists(st.booleans(), max_size=20), st.integers(0, 100), st.integers(1, 10))
-    def test_who_is_stopped_has_the_checks_and_lacks_the_share(
+    def test_who_is_stopped_has_enough_checks_and_too_low_a_share(
         self, decisions: list[bool], percent: int, n: int
     ) -> None:
         stopped = rules.is_stopped(decisions, least_percent=percent, least_checks=n)
