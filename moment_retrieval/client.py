@@ -154,6 +154,10 @@ class Client(Requests):
         """Discard a checked file."""
         return self._row("POST", f"corpora/imports/{uuid}/discard/", once=True)
 
+    def corpus_export(self, project: str, file: str | Path, *, form: str, split: str = "") -> Path:
+        """Write the corpus into ``file``, as tvr, tvc, durations or subtitles; ``split`` is a source split."""
+        return self._download(f"projects/{project}/corpus/export/", file, {"form": form, "split": split})
+
     def corpus_import_report(self, uuid: str, file: str | Path) -> Path:
         """Write the report of an import, as CSV, into ``file``."""
         return self._download(f"corpora/imports/{uuid}/report.csv", file)
