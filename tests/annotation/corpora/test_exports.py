@@ -11,8 +11,6 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
-from hypothesis import given
-from hypothesis import strategies as st
 
 from accounts.models import Project
 from annotation.corpora.exporters import EXPORTS, tvr
@@ -97,7 +95,7 @@ class TestRoundTrips:
     @pytest.mark.parametrize(
         ("form", "path", "words"),
         [
-            ("tvr", "tvr/tvr_val_release.jsonl", []),
+            pytest.param("tvr", "tvr/tvr_val_release.jsonl", [], marks=pytest.mark.slow),
             ("tvc", "tvc/tvc_test_public_release.jsonl", ["--first-clip-id", "102866"]),
         ],
     )
@@ -107,13 +105,13 @@ class TestRoundTrips:
         call_command("import_corpus", *arguments, stdout=StringIO())
         assert export(form, "--split", "val", *words).splitlines() == (DATA / path).read_text().splitlines()
 
-    @given(text=st.text(st.sampled_from(" a\t\n\u00a0"), max_size=6))
-    def test_blanks_around_a_text_stay_and_nothing_else_does(self, text: str) -> None:
+    @pytest.mark.parametrize(
+        ("text", "stays"), [(" a  b ", " a  b "), ("a\n", "a"), (" \u00a0a ", "a"), ("a" + " " * 5000, "a")]
+    )
+    def test_blanks_around_a_text_stay_and_other_white_space_does_not(self, text: str, stays: str) -> None:
         line = {"vid_name": "v", "duration": 9, "ts": [1, 2], "desc": text, "type": "v", "desc_id": 1}
-        records = [item for item in read_tvr([json.dumps(line)], Given()) if isinstance(item, DescriptionRecord)]
-        assert [record.text.strip() for record in records] == ([text.strip()] if text.strip() else [])
-        assert all(record.text in (text, text.strip()) for record in records)
-        assert all(record.text.strip(" ") == text.strip() for record in records)
+        _, record = read_tvr([json.dumps(line)], Given())
+        assert isinstance(record, DescriptionRecord) and record.text == stays
 
 
 def test_a_caption_has_no_blanks_around_it_and_an_earlier_import_without_them_is_the_same(load: Load) -> None:
