@@ -87,7 +87,7 @@ def corpus(request: MemberRequest, project: Project) -> HttpResponse:
 
 
 @project_page(STAFF)
-def export(request: MemberRequest, project: Project) -> HttpResponseBase:
+def corpus_download(request: MemberRequest, project: Project) -> HttpResponseBase:
     """Send the corpus in a form of TVR or TVC; back to its page with the reason where there is no such file."""
     form = ExportForm(request.GET)
     try:

@@ -291,7 +291,8 @@ class Work:
 
     def _propose(self, caption: Caption, answer: Answer | None, flaws: Sequence[str]) -> Caption:
         answer = answer or Answer(caption.description_id, problem=flaws[0] if flaws else Check.NO_ANSWER)
-        caption.text, caption.attempt = answer.text or caption.description.sentence[:REVIEW_TEXT_MAX], 1
+        description = caption.description.sentence or caption.description.text  # blanks alone say something to review
+        caption.text, caption.attempt = answer.text or description[:REVIEW_TEXT_MAX], 1
         caption.state = State.PROPOSED
         self._note(caption, answer, again=False)
         caption.failed = list(dict.fromkeys([*flaws, *caption.failed]))

@@ -207,7 +207,7 @@ class TestPageAndProgram:
         client.force_login(lead(project))
         page = client.get(reverse("annotation:corpus", args=[project.uuid])).content.decode()
         assert ('value="tvr"' in page, 'value="subtitles"' in page) == (True, False)
-        for route in ("annotation:export", "api:corpus-export"):
+        for route in ("annotation:corpus-download", "api:corpus-export"):
             answer = client.get(reverse(route, args=[project.uuid]), {"form": "tvr", "split": "val"})
             assert b"".join(answer.streaming_content).decode() == TVR  # type: ignore[attr-defined]
             assert answer.headers["Content-Disposition"] == 'attachment; filename="tvr-val.jsonl"'
@@ -224,6 +224,6 @@ class TestPageAndProgram:
         self, client: Client, project: Project, query: dict[str, str], status: int, reason: str
     ) -> None:
         client.force_login(lead(project))
-        answer = client.get(reverse("annotation:export", args=[project.uuid]), query, follow=True)
+        answer = client.get(reverse("annotation:corpus-download", args=[project.uuid]), query, follow=True)
         assert answer.redirect_chain and reason in answer.content.decode()
         assert client.get(reverse("api:corpus-export", args=[project.uuid]), query).status_code == status

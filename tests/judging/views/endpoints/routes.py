@@ -26,7 +26,7 @@ def area(*rows: tuple[str, str, frozenset[str], str, str]) -> list[Endpoint]:
 
 
 CORPUS = area(
-    ("annotation", "project", STAFF, "get", "corpus export captions prompts train-sets splits statistics"),
+    ("annotation", "project", STAFF, "get", "corpus corpus-download captions prompts train-sets splits statistics"),
     ("annotation", "project", STAFF, "get", "statistics-csv histograms-csv proposals"),
     ("annotation", "project", STAFF, "post", "proposal-start proposal-use proposal-cancel proposal-resume"),
     ("annotation", "project", STAFF, "post", "proposal-undo"),
