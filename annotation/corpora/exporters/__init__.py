@@ -69,4 +69,4 @@ def check_export(form: ExportFormat, selection: Selection) -> None:
         )
     if not form.rows(selection).exists():
         part = f" of the source split {split!r}" if split else ""
-        raise NotPossible(f"The corpus {corpus.name!r} has no {form.noun}{part} to write as {form.name}.")
+        raise NotPossible(f"The corpus {corpus.name!r} has no {form.noun}{part} to write.")

@@ -216,7 +216,7 @@ class TestPageAndProgram:
         ("query", "status", "reason"),
         [
             ({"form": "tvr", "split": "vall"}, 409, "source split &#x27;vall&#x27;"),
-            ({"form": "tvr"}, 409, "has no descriptions to write as tvr"),
+            ({"form": "tvr"}, 409, "has no descriptions to write"),
             ({"form": "csv"}, 422, "There is no such form. Choose one of tvr, tvc, durations, subtitles."),
         ],
     )
