@@ -14,6 +14,7 @@ urlpatterns = [
     path("import/", corpora_views.import_new, name="import-new"),
     *corpora_views.import_urls,
     path("<uuid:project_uuid>/", corpora_views.corpus, name="corpus"),
+    path("<uuid:project_uuid>/download/", corpora_views.corpus_download, name="corpus-download"),
     path("<uuid:project_uuid>/videos/<uuid:video_uuid>/", corpora_views.video, name="video"),
     path("<uuid:project_uuid>/videos/<uuid:video_uuid>/file/", corpora_views.video_file, name="video-file"),
     path("<uuid:project_uuid>/videos/<uuid:video_uuid>/poster.jpg", corpora_views.video_poster, name="video-poster"),

@@ -19,6 +19,7 @@ from typing import IO, Any
 
 from django.core.paginator import Page, Paginator
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.utils.http import content_disposition_header
 
 PER_PAGE = 20
 CONTENT_TYPE = "text/csv; charset=utf-8"
@@ -78,8 +79,12 @@ def csv_download(name: str, columns: Iterable[str], rows: Iterable[Iterable[obje
 
 def csv_stream(name: str, columns: Sequence[str], rows: Iterable[Iterable[object]]) -> StreamingHttpResponse:
     """Return the file as an answer that is sent while it is made."""
-    pieces = _pieces(csv_lines(columns, rows))
-    return StreamingHttpResponse(pieces, content_type=CONTENT_TYPE, headers=_headers(name))
+    return lines_stream(name, csv_lines(columns, rows), content_type=CONTENT_TYPE)
+
+
+def lines_stream(name: str, lines: Iterator[str], *, content_type: str) -> StreamingHttpResponse:
+    """Return lines, with their ends, as a file of this name that is sent while it is made."""
+    return StreamingHttpResponse(_pieces(lines), content_type=content_type, headers=_headers(name))
 
 
 def _pieces(lines: Iterator[str]) -> Iterator[str]:
@@ -89,7 +94,7 @@ def _pieces(lines: Iterator[str]) -> Iterator[str]:
 
 
 def _headers(name: str) -> dict[str, str]:
-    return {"Content-Disposition": f'attachment; filename="{name}"'}
+    return {"Content-Disposition": content_disposition_header(True, name) or ""}
 
 
 def _cell(value: object) -> str:

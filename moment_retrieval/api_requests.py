@@ -67,8 +67,10 @@ class Requests:
         headers = dict(headers or {})
         if body is not None:
             data, headers["Content-Type"] = json.dumps(body).encode(), "application/json"
-        url = f"{self.address}/api/v1/{path}" + (f"?{_query(query)}" if query else "")
-        return self._send(method, url, _read_json, lambda: data, headers, once=once)
+        return self._send(method, self._url(path, query), _read_json, lambda: data, headers, once=once)
+
+    def _url(self, path: str, query: Mapping[str, Any] | None) -> str:
+        return f"{self.address}/api/v1/{path}" + (f"?{_query(query)}" if query else "")
 
     def _pages(self, path: str, query: Mapping[str, Any] | None = None) -> Iterator[Json]:
         """Yield the rows of a long list, page after page."""
@@ -80,7 +82,7 @@ class Requests:
             page = self._send("GET", url, _read_json)
             yield from page["results"]
 
-    def _download(self, path: str, file: str | Path) -> Path:
+    def _download(self, path: str, file: str | Path, query: Mapping[str, Any] | None = None) -> Path:
         """Write the answer into a file as it comes; one that breaks off is no file."""
         target = Path(file)
         part = target.with_name(f"{target.name}.part")
@@ -94,7 +96,7 @@ class Requests:
                 raise http.client.IncompleteRead(b"")
 
         try:
-            self._send("GET", f"{self.address}/api/v1/{path}", receive)
+            self._send("GET", self._url(path, query), receive)
         except BaseException:
             part.unlink(missing_ok=True)
             raise

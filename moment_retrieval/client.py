@@ -154,6 +154,10 @@ class Client(Requests):
         """Discard a checked file."""
         return self._row("POST", f"corpora/imports/{uuid}/discard/", once=True)
 
+    def corpus_export(self, project: str, file: str | Path, *, form: str, split: str = "") -> Path:
+        """Write the corpus into ``file``, as tvr, tvc, durations or subtitles; ``split`` is a source split."""
+        return self._download(f"projects/{project}/corpus/export/", file, {"form": form, "split": split})
+
     def corpus_import_report(self, uuid: str, file: str | Path) -> Path:
         """Write the report of an import, as CSV, into ``file``."""
         return self._download(f"corpora/imports/{uuid}/report.csv", file)
@@ -259,6 +263,34 @@ class Client(Requests):
     def batches_open(self, project: str, **options: Any) -> Json:
         """Rank candidates, by a ``similarity`` if you name one, and open first batches; return the job."""
         return self._row("POST", f"projects/{project}/batches/open/", options)
+
+    def writing_rounds(self, project: str) -> Iterator[Json]:
+        """Yield rounds of writing, newest first, with how far each is."""
+        return self._pages(f"projects/{project}/writing-rounds/")
+
+    def writing_round_create(self, project: str, *, name: str, **options: Any) -> Json:
+        """Open a round over the videos that play in browsers.
+
+        ``options``: ``kind`` of its queries (visual, textual, all), ``share_v``, ``share_t``, ``share_vt``,
+        ``queries_per_clip``, ``queries_per_visit``, ``least_tokens``, ``most_overlap``.
+        """
+        return self._row("POST", f"projects/{project}/writing-rounds/", {"name": name, **options}, once=True)
+
+    def writing_round(self, round: str) -> Json:
+        """Return a round of writing with its counts."""
+        return self._row("GET", f"writing-rounds/{round}/")
+
+    def writing_round_change(self, round: str, *, change: str) -> Json:
+        """Pause a round, resume it, or close it for good."""
+        return self._row("PATCH", f"writing-rounds/{round}/", {"change": change})
+
+    def written_queries(self, project: str) -> Iterator[Json]:
+        """Yield what writers wrote, newest first, with what checkers said about it."""
+        return self._pages(f"projects/{project}/written-queries/")
+
+    def written_query_check(self, query: str, *, decision: str, **options: Any) -> Json:
+        """Accept a query, correct its bounds (``start_s``, ``end_s``, ``note``), or reject it (``reason``, ``note``)."""
+        return self._row("POST", f"written-queries/{query}/check/", {"decision": decision, **options})
 
     def shots(self, project: str) -> Iterator[Json]:
         """Yield the shots of each video in which they were detected."""

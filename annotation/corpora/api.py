@@ -1,10 +1,10 @@
 """Corpora for programs: what there is, files of annotations with their check and their yes, videos in pieces."""
 
 from functools import partial
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
-from django.http import FileResponse
+from django.http import FileResponse, QueryDict, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from drf_spectacular.types import OpenApiTypes
@@ -16,14 +16,17 @@ from rest_framework.reverse import reverse
 
 from accounts.access import STAFF, grant, grant_by, grant_staff, person_of
 from annotation.corpora import tus
-from annotation.corpora.forms import ImportForm
+from annotation.corpora.exporters import EXPORTS
+from annotation.corpora.exporters.base import JSON, JSON_LINES
+from annotation.corpora.forms import ExportForm, ImportForm
 from annotation.corpora.importers import FORMATS
-from annotation.corpora.selectors import corpora_of
+from annotation.corpora.selectors import corpora_of, corpus_file
 from annotation.corpora.services import imports, video_uploads
 from annotation.models import CorpusImport, VideoUpload
 from core.api import (
     ApiView,
     FileView,
+    Invalid,
     Nothing,
     Pages,
     Problem,
@@ -110,6 +113,28 @@ class Corpora(ApiView):
         """The corpora of your projects and imports, with what they hold."""
         grant_staff(person_of(request))
         return Response(CorpusOutput(corpora_of(person_of(request)), many=True).data)
+
+
+class Export(ApiView):
+    @extend_schema(
+        operation_id="corpus_export",
+        parameters=[
+            OpenApiParameter("form", str, required=True, enum=list(EXPORTS), description="Which form the file has."),
+            OpenApiParameter("split", str, description="Only videos of this source split; left out: all."),
+        ],
+        responses={
+            (200, JSON_LINES): OpenApiTypes.BINARY,
+            (200, JSON): OpenApiTypes.BINARY,
+            **dict.fromkeys((403, 404, 409, 422), Problem),
+        },
+    )
+    def get(self, request: Request, project_uuid: UUID) -> StreamingHttpResponse:
+        """The project's corpus as TVR's or TVC's file, its table of video lengths, or its subtitles."""
+        corpus = grant_by(request, project_uuid, STAFF).project.dataset.corpus
+        query = cast(QueryDict, request.query_params).dict()
+        if unknown := query.keys() - ExportForm.base_fields.keys():
+            raise Invalid(f"There is no parameter {min(unknown)[:40]!r} here.")
+        return corpus_file(corpus, **form_values(ExportForm(query)))
 
 
 class Imports(FileView):

@@ -1,10 +1,11 @@
-"""The form of a file of annotations, for the page and for programs."""
+"""The forms of a file of annotations that comes in, and of one that goes out; for pages and for programs."""
 
 from typing import Any
 
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
 
+from annotation.corpora.exporters import EXPORTS
 from annotation.corpora.importers import FORMATS, form_of
 from core.uploads import NameField, UploadField
 
@@ -37,3 +38,16 @@ class ImportForm(forms.Form):
         if table and (table.size or 0) > MOST_DURATIONS_MB * 2**20:
             raise forms.ValidationError(f"The table of video lengths is larger than {MOST_DURATIONS_MB} MB.")
         return table
+
+
+class ExportForm(forms.Form):
+    """Which file of a corpus, and of which source split; of all videos where that is empty."""
+
+    form = forms.ChoiceField(
+        choices=[(form.name, form.label) for form in EXPORTS.values()],
+        error_messages={
+            "required": f"Choose one of {', '.join(EXPORTS)}.",
+            "invalid_choice": f"There is no such form. Choose one of {', '.join(EXPORTS)}.",
+        },
+    )
+    split = forms.CharField(required=False, max_length=40, strip=False)

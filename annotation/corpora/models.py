@@ -378,7 +378,7 @@ class Description(models.Model):
     corpus = models.ForeignKey(Corpus, models.PROTECT, related_name="descriptions")
     moment = models.ForeignKey(Moment, models.PROTECT, related_name="descriptions")
     source_id = models.PositiveBigIntegerField(help_text="desc_id of the source file; becomes query_id in releases.")
-    text = models.TextField()
+    text = models.TextField()  # as the source has it, with the blanks around it
     kind = models.CharField(max_length=10, choices=Kind)
 
     class Meta:
@@ -389,6 +389,11 @@ class Description(models.Model):
 
     def __str__(self) -> str:
         return self.text
+
+    @property
+    def sentence(self) -> str:
+        """Return the text without the blanks around it, as captions are made of it."""
+        return self.text.strip()
 
     @property
     def kind_in_words(self) -> str:

@@ -23,8 +23,11 @@ from django.db.models import (
     Window,
 )
 from django.db.models.functions import RowNumber
+from django.http import StreamingHttpResponse
 
 from accounts.models import Membership, Project, User
+from annotation.corpora.exporters import EXPORTS, check_export, splits_of
+from annotation.corpora.exporters.base import Selection
 from annotation.models import (
     Candidate,
     Caption,
@@ -37,6 +40,7 @@ from annotation.models import (
     VideoUpload,
 )
 from annotation.queries.selectors import queries_to_judge, queries_to_train_on
+from core.lists import lines_stream
 
 CAPTIONS = "annotation:captions"
 CANDIDATES_SHOWN = 40  # of a moment, on its video's page
@@ -116,6 +120,20 @@ def uploads_shown(corpus: Corpus, *, only: str = "", file_name: str = "") -> dic
         by_kind[row.kind].rows.append(row)
         by_kind[row.kind].total = row.total
     return by_kind
+
+
+def corpus_file(corpus: Corpus, *, form: str, split: str) -> StreamingHttpResponse:
+    """Send the corpus in a form of ``EXPORTS``, as it is read. Raises NotPossible where there is nothing to write."""
+    export, selection = EXPORTS[form], Selection(corpus, split)
+    check_export(export, selection)
+    return lines_stream(export.file_name(split), export.lines(selection), content_type=export.content_type)
+
+
+def files_shown(corpus: Corpus) -> dict[str, Any] | None:
+    """Return the forms that have something to write of the corpus, and its source splits; None where there is none."""
+    whole = Selection(corpus)
+    forms = [] if corpus.is_placeholder else [form for form in EXPORTS.values() if form.rows(whole).exists()]
+    return {"forms": forms, "splits": splits_of(corpus)} if forms else None
 
 
 def corpus_is_seen(corpus_id: int) -> bool:

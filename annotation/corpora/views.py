@@ -11,6 +11,7 @@ from uuid import UUID
 
 from django import forms
 from django.conf import settings
+from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
@@ -21,11 +22,13 @@ from accounts.models import Project, User
 from accounts.uploads import IMPORTS_SHOWN, receives_file, save_form, upload_urls
 from annotation.captions.services.captions import LONGEST
 from annotation.corpora import tus
-from annotation.corpora.forms import ImportForm
+from annotation.corpora.forms import ExportForm, ImportForm
 from annotation.corpora.importers import FORMATS
 from annotation.corpora.selectors import (
     corpora_of,
     corpora_within_reach,
+    corpus_file,
+    files_shown,
     moments_shown,
     next_step,
     preview_counts,
@@ -73,6 +76,7 @@ def corpus(request: MemberRequest, project: Project) -> HttpResponse:
         "failures": failures.order_by("video__name", "start_s")[:FAILURES_SHOWN],
         "counts": preview_counts(project.dataset.corpus_id),
         "step": next_step(project),
+        "files": files_shown(project.dataset.corpus),
         "uploads": uploads,
         "is_reading": any(row.state == VideoUpload.State.READING for row in uploads["unfinished"].rows),
         "suffixes": ",".join(VIDEO_SUFFIXES),
@@ -80,6 +84,19 @@ def corpus(request: MemberRequest, project: Project) -> HttpResponse:
         "piece_bytes": settings.VIDEO_PIECE_BYTES,
     }
     return render(request, "annotation/corpora/corpus.html", context)
+
+
+@project_page(STAFF)
+def corpus_download(request: MemberRequest, project: Project) -> HttpResponseBase:
+    """Send the corpus in a form of TVR or TVC; back to its page with the reason where there is no such file."""
+    form = ExportForm(request.GET)
+    try:
+        if form.is_valid():
+            return corpus_file(project.dataset.corpus, **form.cleaned_data)
+        messages.error(request, " ".join(str(reason) for reasons in form.errors.values() for reason in reasons))
+    except MomentJudgeError as error:
+        messages.error(request, str(error))
+    return redirect("annotation:corpus", project.uuid)
 
 
 @project_page(STAFF)

@@ -70,9 +70,10 @@ def texts_of(project: Project) -> Iterator[Row]:
     rows = Description.objects.filter(corpus=project.dataset.corpus_id).annotate(drawn_query=relation)
     fields = ("kind", "text", "caption__text", "caption__similarity", "moment__video__name")
     query = ("drawn_query__split", "drawn_query__query_set_id", "drawn_query__text")
-    for kind, text, caption, similarity, video, split, query_set, words in rows.values_list(*fields, *query).iterator(
-        chunk_size=CHUNK
-    ):
+    for kind, description, caption, similarity, video, split, query_set, words in rows.values_list(
+        *fields, *query
+    ).iterator(chunk_size=CHUNK):
+        text = description.strip()
         groups: tuple[str, ...] = (f"split {split}",) if split is not None else ()
         if groups and sets.get(query_set) not in (None, split):
             groups = (*groups, f"set {sets[query_set]}")
@@ -123,7 +124,7 @@ def query_rows(project: Project, columns: Iterable[str]) -> Iterator[tuple[tuple
     names = set(columns)
     descriptions = Description.objects.filter(corpus=project.dataset.corpus_id)
     for source, text in descriptions.values_list("moment__video__source_split", "text").iterator(chunk_size=CHUNK):
-        yield tuple({ALL, f"source {source}"} & names), text
+        yield tuple({ALL, f"source {source}"} & names), text.strip()
     sets = tuple(name for name in names if name.startswith("train set"))
     queries = project.queries.filter(is_placeholder=False).values_list("split", "text")
     for split, text in queries.iterator(chunk_size=CHUNK):
@@ -133,7 +134,8 @@ def query_rows(project: Project, columns: Iterable[str]) -> Iterator[tuple[tuple
 def texts_with_videos(corpus_id: int) -> Iterator[tuple[str, str]]:
     """Yield every description of a corpus and the name of its video."""
     rows = Description.objects.filter(corpus=corpus_id).order_by("pk").values_list("text", "moment__video__name")
-    yield from rows.iterator(chunk_size=CHUNK)
+    for text, video in rows.iterator(chunk_size=CHUNK):
+        yield text.strip(), video
 
 
 def captions_sampled(corpus_id: int, size: int) -> tuple[list[tuple[str, str]], int]:
@@ -146,7 +148,8 @@ def captions_sampled(corpus_id: int, size: int) -> tuple[list[tuple[str, str]], 
         first.setdefault(moment, caption)
     ids = Random(SEED).sample(sorted(first.values()), min(size, len(first)))
     rows = Caption.objects.filter(pk__in=ids).order_by("pk")
-    return list(rows.values_list("description__text", "text")), len(first)
+    pairs = rows.values_list("description__text", "text")
+    return [(description.strip(), caption) for description, caption in pairs], len(first)
 
 
 def marked_moments(corpus_id: int) -> QuerySet[Moment]:

@@ -10,7 +10,7 @@ from accounts.models import Project, User
 from annotation.models import Description
 from judging.checking.rules import alike, share_of_words, word_set
 from judging.collection.rules import TYPE_LABELS
-from judging.collection.selectors import KEPT_QUERIES
+from judging.collection.selectors import QUERIES_IN_FORCE
 from judging.models import QueryCheck, WriterStop, WrittenQuery
 
 State = WrittenQuery.State
@@ -87,7 +87,7 @@ class Double:
 
 def doubles_of(query: WrittenQuery) -> list[Double]:
     """Return queries of other videos that resemble one, of whichever writer, the most alike first."""
-    rows = KEPT_QUERIES.filter(clip__round__project=query.clip.round.project_id).exclude(clip__video=query.clip.video_id)
+    rows = QUERIES_IN_FORCE.filter(clip__round__project=query.clip.round.project_id).exclude(clip__video=query.clip.video_id)
     texts = dict(rows.order_by("-pk").values_list("pk", "text")[:COMPARED])
     shares = {row.key: row.share for row in alike(query.text, texts)}
     doubles = rows.filter(pk__in=shares).select_related("clip__video")

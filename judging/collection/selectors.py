@@ -16,13 +16,13 @@ from judging.collection.rules import TYPE_LABELS, Line
 from judging.models import ClipAssignment, QueryCheck, WriterStop, WritingClip, WritingRound, WrittenQuery
 
 State = ClipAssignment.State
-IS_KEPT = Q(state__in=[WrittenQuery.State.WAITING, WrittenQuery.State.ACCEPTED])
+IS_IN_FORCE = Q(state__in=[WrittenQuery.State.WAITING, WrittenQuery.State.ACCEPTED])
 BY_DECISION = {
     "accepted": Count("pk", filter=Q(state=WrittenQuery.State.ACCEPTED)),
-    "rejected": Count("pk", filter=~IS_KEPT),
+    "rejected": Count("pk", filter=~IS_IN_FORCE),
 }
 NO_QUERIES = {"queries": 0, "accepted": 0, "rejected": 0}
-KEPT_QUERIES = WrittenQuery.objects.filter(IS_KEPT)
+QUERIES_IN_FORCE = WrittenQuery.objects.filter(IS_IN_FORCE)
 # Nobody else is passed over twice: a clip that somebody is just taking is skipped.
 TO_BE_TAKEN = """
 WHERE round_id = %s AND state = 'open' AND NOT EXISTS (
@@ -138,7 +138,7 @@ def rounds_for(project: Project, writer: User) -> QuerySet[WritingRound]:
 def type_totals(round_id: int) -> Counter[str]:
     """Count by type the queries of a round that are written and not rejected, and those that are being written."""
     counts: Counter[str] = Counter()
-    queries = KEPT_QUERIES.filter(clip__round=round_id).order_by().values_list("type")
+    queries = QUERIES_IN_FORCE.filter(clip__round=round_id).order_by().values_list("type")
     drafts = ClipAssignment.objects.filter(clip__round=round_id, state=State.OPEN).order_by()
     for type_, n in queries.annotate(n=Count("pk")).union(
         drafts.values_list("type_requested").annotate(n=Count("pk")), all=True
@@ -184,7 +184,7 @@ class TypeCount:
 
 def type_counts(round: WritingRound) -> list[TypeCount]:
     """Return the count of each type that the round asks for, beside its share."""
-    rows = KEPT_QUERIES.filter(clip__round=round).order_by().values_list("type")
+    rows = QUERIES_IN_FORCE.filter(clip__round=round).order_by().values_list("type")
     counts = dict(rows.annotate(n=Count("pk")))
     n, total = sum(counts.values()), sum(round.shares.values())
     return [
@@ -205,7 +205,7 @@ def clip_counts(round: WritingRound) -> dict[str, int]:
         in_hand=Count("pk", filter=Q(is_taken)),
     )
     states = WrittenQuery.objects.filter(clip__round=round).aggregate(
-        queries=Count("pk", filter=IS_KEPT),
+        queries=Count("pk", filter=IS_IN_FORCE),
         waiting=Count("pk", filter=Q(state=WrittenQuery.State.WAITING)),
         **BY_DECISION,
     )

@@ -21,6 +21,7 @@ from zipfile import BadZipFile, ZipFile
 from django.db import connection
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 from django.db.models.expressions import RawSQL
+from django.db.models.functions import Trim
 from django.http import FileResponse, Http404, HttpRequest, StreamingHttpResponse
 from django.shortcuts import get_object_or_404
 
@@ -271,7 +272,7 @@ def described_in_train(project: Project) -> dict[str, int]:
     """Texts of the training sets that are descriptions as imported, never rewritten, names and all. A query
     keeps the text that it was drawn with when its caption is rewritten."""
     unwritten = Caption.Provider.AS_DESCRIBED
-    drawn_before = Q(text=F("caption__description__text")) & ~Q(text=F("caption__text"))
+    drawn_before = Q(text=Trim("caption__description__text")) & ~Q(text=F("caption__text"))
     queries = queries_to_train_on(project.pk).filter(drawn_before | Q(caption__provider=unwritten))
     return {
         "captions_as_described": captions_to_train_on(project.dataset.corpus_id).filter(provider=unwritten).count(),

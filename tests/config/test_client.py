@@ -38,6 +38,7 @@ VALUES: dict[str, Any] = {
     "events": ["batch.done", "release.ready"],
     "extractor": "file",
     "file_name": "film.mp4",
+    "form": "tvr",
     "grade": 3,
     "key": UUID,
     "kind": "video",

@@ -165,6 +165,7 @@ class ReleasedSite:
             "candidates_rank": Right({"similarity": ""}),
             "captions_rewrite": Right({"provider": "rules"}, path={"project_uuid": described}),
             "rules_change": Right({"judges": 3}, path={"project_uuid": described}),
+            "corpus_export": Right(query={"form": "tvr"}, path={"project_uuid": described}),
             "queries_draft": Right(query=draw, path={"project_uuid": described}),
             "queries_draw": Right(draw, path={"project_uuid": described}),
             "topic_create": Right({"title": "A man sings", "narrative": "Loudly.", "number": 900}),

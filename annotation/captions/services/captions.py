@@ -195,7 +195,7 @@ def captions_measure(captions: Sequence[Caption], names: ner.NameFinder) -> None
     similarity = sentence_model(settings.SENTENCE_MODEL, embed=vectors_of)
     measure = measure_of(similarity)
     texts = [caption.text for caption in captions]
-    likeness = similarity.pairs([caption.description.text for caption in captions], texts)
+    likeness = similarity.pairs([caption.description.sentence for caption in captions], texts)
     matches = names.find(texts, videos=[caption.moment.video.name for caption in captions])
     for caption, value, name in zip(captions, likeness, matches, strict=True):
         caption.similarity, caption.similarity_measure = round(float(value), 6), measure

@@ -187,7 +187,7 @@ def prompt_trial_run(*, trial_id: int) -> None:
             for prompt in (trial.prompt, draft)
         ]
         results = [
-            {"description": first.description.text, "sides": [_side(first), _side(second)]}
+            {"description": first.description.sentence, "sides": [_side(first), _side(second)]}
             for first, second in zip(*sides, strict=True)
         ]
         TRIALS.rows().filter(pk=trial.pk).update(rows=results, finished_at=timezone.now())

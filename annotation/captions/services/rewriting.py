@@ -217,7 +217,7 @@ class Work:
         waiting, flaws = dict(captions), dict[int, list[str]]()
         for key, caption in captions.items():
             lexicon = lexicon_for(self.members, video=caption.description.moment.video.name)
-            flaws[key] = rules.flaws(caption.description.text, lexicon)
+            flaws[key] = rules.flaws(caption.description.sentence, lexicon)
         rewritable = [row.description for key, row in captions.items() if not {"empty", "huge"} & set(flaws[key])]
         for answers in self._ask(rewritable, again=False):
             yield [self._propose(waiting.pop(answer.key), answer, flaws[answer.key]) for answer in answers]
@@ -284,14 +284,15 @@ class Work:
 
     def _ask(self, descriptions: Sequence[Description], *, again: bool) -> Iterator[list[Answer]]:
         """Answers as they come, as many together as are stored at once; the first answer for each counts."""
-        items = {row.pk: providers.Item(row.pk, row.text, row.moment.video.name) for row in descriptions}
+        items = {row.pk: providers.Item(row.pk, row.sentence, row.moment.video.name) for row in descriptions}
         answers = iter(self.provider.rewrite(list(items.values()), again=again) if items else ())
         while some := list(islice(answers, self.provider.answers_per_write)):
             yield [answer for answer in some if items.pop(answer.key, None)]
 
     def _propose(self, caption: Caption, answer: Answer | None, flaws: Sequence[str]) -> Caption:
         answer = answer or Answer(caption.description_id, problem=flaws[0] if flaws else Check.NO_ANSWER)
-        caption.text, caption.attempt = answer.text or caption.description.text[:REVIEW_TEXT_MAX], 1
+        description = caption.description.sentence or caption.description.text  # blanks alone say something to review
+        caption.text, caption.attempt = answer.text or description[:REVIEW_TEXT_MAX], 1
         caption.state = State.PROPOSED
         self._note(caption, answer, again=False)
         caption.failed = list(dict.fromkeys([*flaws, *caption.failed]))
@@ -396,7 +397,7 @@ def _redo_make(redo: CaptionRedo) -> None:
 def _another_wording(work: Work, caption: Caption) -> Answer:
     """Ask the provider for another wording; the rules know two, and give only one that nobody has seen. Raises
     NotPossible where the rules have no other."""
-    item = providers.Item(caption.description_id, caption.description.text, caption.moment.video.name)
+    item = providers.Item(caption.description_id, caption.description.sentence, caption.moment.video.name)
     if work.provider.name != Caption.Provider.RULES:
         (answer,) = work.provider.rewrite([item], again=True)
         return answer

@@ -156,6 +156,13 @@ def text(value: object, field: str, longest: int = LONGEST_TEXT) -> str:
     return stripped
 
 
+def text_with_blanks(value: object, field: str) -> str:
+    """The text with the blanks around it, as an export of the corpus writes it; other white space is left out."""
+    stripped = text(value, field)
+    is_as_written = isinstance(value, str) and value.strip(" ") == stripped and len(value) <= LONGEST_TEXT
+    return str(value) if is_as_written else stripped
+
+
 def described(
     line: int, video: str, window: Window, text: str, *, number: int | None = None, kind: Kind = "video", item: str = ""
 ) -> DescriptionRecord:

@@ -31,7 +31,7 @@ def _records(source: Source, line: int, entry: dict[str, Any]) -> list[Item]:
         raise Refused("duration is not a number")
     name, duration_s, video = source.video(entry["vid_name"], entry["duration"])
     kind = kind_of(entry["type"])
-    source_id, text = fields.source_id(entry["desc_id"], "desc_id"), fields.text(entry["desc"], "desc")
+    source_id, text = fields.source_id(entry["desc_id"], "desc_id"), fields.text_with_blanks(entry["desc"], "desc")
     window = source.window(entry["ts"], "ts", duration_s)
     source.take_number(source_id)
     record = fields.described(line, name, window, text, number=source_id, kind=kind)
@@ -114,7 +114,7 @@ def _tvc_records(source: Source, line: int, entry: dict[str, Any]) -> Iterator[I
     def caption(item: str, desc: object) -> Item:
         if not isinstance(desc, dict) or "desc" not in desc:
             raise Refused("a caption is not an object with desc")
-        text, kind = fields.text(desc["desc"], "desc"), kind_of(desc.get("type", "vt"))
+        text, kind = fields.text_with_blanks(desc["desc"], "desc"), kind_of(desc.get("type", "vt"))
         source_id = fields.source_id(desc["desc_id"], "desc_id") if "desc_id" in desc else None
         source.take_number(source_id)
         return fields.described(line, name, window, text, number=source_id, kind=kind, item=item)

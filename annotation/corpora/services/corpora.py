@@ -19,6 +19,7 @@ from annotation.corpora.importers.base import (
     Durations,
     Item,
     MomentRecord,
+    SpanRecord,
     SubtitleRecord,
     VideoRecord,
 )
@@ -239,7 +240,7 @@ class _Intake:
             content = content_by_id.get(source_id)
             if content is None:
                 new.append((source_id, record))
-            elif content != [record.text, record.kind, record.video_name, record.start_s, record.end_s]:
+            elif _content(*content) != _content(record.text, record.kind, *_span(record)):
                 reason = f"desc_id {source_id} is in the corpus with other content"
                 clashes.append(BadLine(record.line, reason, record.item))
         return new + self._numbered([record for record in records if record.source_id is None]), clashes
@@ -253,10 +254,11 @@ class _Intake:
             return []
         videos = [video.pk for name in {r.video_name for r in records} if (video := self.videos.get(name))]
         rows = self.corpus.descriptions.filter(moment__video__in=videos)
-        counts = Counter(rows.values_list("moment__video__name", "moment__start_s", "moment__end_s", "text"))
+        fields = ("moment__video__name", "moment__start_s", "moment__end_s", "text")
+        counts = Counter((*span, text.strip()) for *span, text in rows.values_list(*fields))
         new = []
         for record in records:
-            key = (record.video_name, record.start_s, record.end_s, record.text)
+            key = (*_span(record), record.text.strip())
             self.repeats[key] += 1
             if self.repeats[key] > counts[key]:
                 new.append((self.next_id, record))
@@ -299,7 +301,7 @@ class _Intake:
         ]
         descriptions = Description.objects.bulk_create(rows, batch_size=ROWS)
         captions = [
-            Caption(moment_id=row.moment_id, description=row, text=row.text, provider=Caption.Provider.AS_DESCRIBED)
+            Caption(moment_id=row.moment_id, description=row, text=row.sentence, provider=Caption.Provider.AS_DESCRIBED)
             for row in descriptions
         ]
         Caption.objects.bulk_create(captions, batch_size=ROWS)
@@ -315,6 +317,15 @@ class _Intake:
         ]
         Subtitle.objects.bulk_create(fresh, batch_size=ROWS)
         return len(fresh)
+
+
+def _span(record: SpanRecord) -> tuple[str, float, float]:
+    return record.video_name, record.start_s, record.end_s
+
+
+def _content(text: str, *facts: object) -> tuple[object, ...]:
+    """Return what a number stands for; blanks around the text do not count, as earlier imports left them out."""
+    return text.strip(), *facts
 
 
 def members_of(corpus_id: int) -> tuple[Member, ...]:

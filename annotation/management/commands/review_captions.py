@@ -64,7 +64,7 @@ class Command(MomentJudgeCommand):
 def _write(project: Project, path: Path) -> int:
     waiting = list(captions_in_review(project.dataset.corpus_id))
     with path.open("w", encoding="utf-8", newline="") as file:
-        rows = ([row.uuid, row.description.text, row.text, " ".join(row.failed), ""] for row in waiting)
+        rows = ([row.uuid, row.description.sentence, row.text, " ".join(row.failed), ""] for row in waiting)
         csv_write(file, COLUMNS, rows)
     return len(waiting)
 

@@ -24,7 +24,7 @@ def without(field: str) -> str:
 
 def test_good_line_gives_a_record() -> None:
     assert list(read_tvr([line()], GIVEN)) == [
-        DescriptionRecord(1, "show_01", 1.0, 4.5, source_id=12, text="She sits.", kind="video")
+        DescriptionRecord(1, "show_01", 1.0, 4.5, source_id=12, text=" She sits. ", kind="video")
     ]
     for type_, kind in (("v", "video"), ("t", "subtitle"), ("vt", "both")):
         (record,) = read_tvr(["\n", "   ", line(type=type_)], GIVEN)  # blank lines are skipped but counted

@@ -116,6 +116,7 @@ BY_ROLE = [
     *(ByRole("get", f"api:{name}", "public_truth", RUNNERS) for name in TRUTH_READS),
     ByRole("delete", "api:ground-truth", "truth", STAFF),
     ByRole("get", "api:queries-draw", "project", STAFF),
+    ByRole("get", "api:corpus-export", "project", STAFF),
     ByRole("post", "api:topics", "project", STAFF),
     *(ByRole(method, "api:topic", "topic", STAFF) for method in ("get", "patch")),
     ByRole("get", "api:train-set", "train_set", STAFF),

@@ -26,8 +26,8 @@ def area(*rows: tuple[str, str, frozenset[str], str, str]) -> list[Endpoint]:
 
 
 CORPUS = area(
-    ("annotation", "project", STAFF, "get", "corpus captions prompts train-sets splits statistics statistics-csv"),
-    ("annotation", "project", STAFF, "get", "histograms-csv proposals"),
+    ("annotation", "project", STAFF, "get", "corpus corpus-download captions prompts train-sets splits statistics"),
+    ("annotation", "project", STAFF, "get", "statistics-csv histograms-csv proposals"),
     ("annotation", "project", STAFF, "post", "proposal-start proposal-use proposal-cancel proposal-resume"),
     ("annotation", "project", STAFF, "post", "proposal-undo"),
     ("annotation", "project", STAFF, "get", "topics topic-import-new"),
