@@ -288,9 +288,12 @@ class Client(Requests):
         """Yield what writers wrote, newest first, with what checkers said about it."""
         return self._pages(f"projects/{project}/written-queries/")
 
-    def written_query_check(self, query: str, *, decision: str, **options: Any) -> Json:
-        """Accept a query, correct its bounds (``start_s``, ``end_s``, ``note``), or reject it (``reason``, ``note``)."""
-        return self._row("POST", f"written-queries/{query}/check/", {"decision": decision, **options})
+    def written_query_check(self, query: str, **options: Any) -> Json:
+        """Accept a query, correct its bounds, or reject it.
+
+        ``options``: ``decision`` (accept, correct, reject), ``start_s``, ``end_s``, ``reason``, ``note``.
+        """
+        return self._row("POST", f"written-queries/{query}/check/", options)
 
     def shots(self, project: str) -> Iterator[Json]:
         """Yield the shots of each video in which they were detected."""

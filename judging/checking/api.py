@@ -17,7 +17,7 @@ from judging.models import QueryCheck, WrittenQuery
 
 
 class CheckOutput(serializers.ModelSerializer[QueryCheck]):
-    """What a checker said about a query; who it was is not said."""
+    """The decision of a checker about a query; who it was is not said."""
 
     class Meta:
         model = QueryCheck

@@ -1,4 +1,4 @@
-"""What a checker sends about a query."""
+"""Reads what a checker sends about a query."""
 
 from typing import Any
 

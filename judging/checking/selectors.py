@@ -87,7 +87,9 @@ class Double:
 
 def doubles_of(query: WrittenQuery) -> list[Double]:
     """Return queries of other videos that resemble one, of whichever writer, the most alike first."""
-    rows = QUERIES_IN_FORCE.filter(clip__round__project=query.clip.round.project_id).exclude(clip__video=query.clip.video_id)
+    rows = QUERIES_IN_FORCE.filter(clip__round__project=query.clip.round.project_id).exclude(
+        clip__video=query.clip.video_id
+    )
     texts = dict(rows.order_by("-pk").values_list("pk", "text")[:COMPARED])
     shares = {row.key: row.share for row in alike(query.text, texts)}
     doubles = rows.filter(pk__in=shares).select_related("clip__video")

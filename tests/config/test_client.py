@@ -32,6 +32,7 @@ UUID = "2f1c3d52-6f0a-4c62-9c7b-0c1f5a8d9e10"
 # A value of each argument that is no key of a path; those of one method differ.
 VALUES: dict[str, Any] = {
     "baseline": "xml",
+    "change": "pause",
     "corpus_name": "Films",
     "decision": "extend",
     "depth": 7,
@@ -120,6 +121,17 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "gain": "linear",
         "directions": "v2t",
     },
+    "writing_round_create": {
+        "kind": "textual",
+        "share_v": 1,
+        "share_t": 60,
+        "share_vt": 40,
+        "queries_per_clip": 4,
+        "queries_per_visit": 2,
+        "least_tokens": 6,
+        "most_overlap": 0.7,
+    },
+    "written_query_check": {"decision": "reject", "start_s": 1.5, "end_s": 2.5, "reason": "wrong", "note": "He sits."},
     "topic_change": {"title": "A man", "description": "Sings.", "narrative": "Loudly.", "seen_version": 2},
     "topic_create": {
         "description": "Sings.",
