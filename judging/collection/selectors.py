@@ -158,9 +158,10 @@ def clip_counts(round: WritingRound) -> dict[str, int]:
         complete=Count("pk", filter=Q(state=WritingClip.State.DONE)),
         exhausted=Count("pk", filter=Q(state=WritingClip.State.EXHAUSTED)),
         in_hand=Count("pk", filter=Q(is_taken)),
+        retired=Count("pk", filter=Q(state=WritingClip.State.RETIRED)),
     )
     counts["queries"] = WrittenQuery.objects.filter(clip__round=round).count()
-    counts["target"] = counts["clips"] * round.queries_per_clip
+    counts["target"] = (counts["clips"] - counts["retired"]) * round.queries_per_clip
     return counts
 
 
