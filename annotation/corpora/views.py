@@ -4,10 +4,11 @@ And the uploads of videos, which scripts speak tus with.
 """
 
 import mimetypes
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial, wraps
 from pathlib import PurePosixPath
 from typing import Any, cast
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django import forms
@@ -175,27 +176,18 @@ def _video(project: Project, uuid: UUID) -> Video:
 @project_page(LEAD)
 def folders(request: MemberRequest, project: Project) -> HttpResponse:
     """Folders of the server, what lies in the one that is chosen, and how far those are that were added."""
-    return _folders(request, project, request.GET)
-
-
-def _folders(
-    request: MemberRequest, project: Project, query: Mapping[str, str], *, error: str = "", status: int = 200
-) -> HttpResponse:
-    form, every = FolderForm(query), video_folders.roots()
-    context: dict[str, Any] = {
-        "roots": list(enumerate(every)),
-        "rows": project.dataset.corpus.video_folders.order_by("-pk")[:FOLDERS_SHOWN],
-        "error": error,
-    }
-    context["is_at_work"] = any(row.is_at_work for row in context["rows"])
-    if "root" in query and form.is_valid():
+    form, every, status = FolderForm(request.GET), video_folders.roots(), 200
+    rows = list(project.dataset.corpus.video_folders.order_by("-pk")[:FOLDERS_SHOWN])
+    is_at_work = any(row.is_at_work for row in rows)
+    context: dict[str, Any] = {"roots": list(enumerate(every)), "rows": rows, "is_at_work": is_at_work}
+    if "root" in request.GET and form.is_valid():
         root, relative = form.cleaned_data["root"], form.cleaned_data["folder"].strip("/")
+        parts = PurePosixPath(relative).parts
         try:
             contents = video_folders.contents_of(video_folders.folder_below(root, relative))
-        except NotPossible as refusal:
-            context["error"], status = error or str(refusal), 404 if status == 200 else status
+        except NotPossible as error:
+            context["error"], status = str(error), 404
         else:
-            parts = PurePosixPath(relative).parts
             context |= {
                 "root": root,
                 "root_path": every[root],
@@ -210,26 +202,30 @@ def _folders(
 
 @project_action(LEAD, back=FOLDERS)
 def folder_start(request: MemberRequest, project: Project) -> HttpResponse:
-    """Have the videos of a folder added."""
+    """Have the videos of a folder added; a refusal is shown on the page of that folder."""
     form = FolderForm(request.POST)
+    page = reverse(FOLDERS, args=[project.uuid])
     if not form.is_valid():
-        return _folders(request, project, {}, error="Choose one of the folders that are listed.", status=422)
+        messages.error(request, "Choose one of the folders that are listed.")
+        return redirect(page)
     values = {"root": form.cleaned_data["root"], "relative": form.cleaned_data["folder"].strip("/")}
     try:
         video_folders.folder_start(project=project, actor=request.user, **values)
     except NotPossible as error:
-        return _folders(request, project, request.POST, error=str(error), status=409)
+        messages.error(request, str(error))
+        return redirect(f"{page}?{urlencode({'root': values['root'], 'folder': values['relative']})}")
     messages.success(request, "The videos are being added, one after the other. You may leave this page.")
-    return redirect(FOLDERS, project.uuid)
+    return redirect(page)
 
 
 def _folder_action(change: Callable[..., None]) -> Callable[..., HttpResponseBase]:
     """Make the view that changes the adding of a folder; a refusal is shown on the page that follows."""
 
-    @row_page(VideoFolder.objects.select_related("project", "corpus"), LEAD, back="annotation:corpora")
+    @row_page(VideoFolder.objects.select_related("project", "corpus"), LEAD)
     def page(request: MemberRequest, row: VideoFolder) -> HttpResponse:
         try:
-            change(folder=row, actor=request.user)
+            if request.method == "POST":
+                change(folder=row, actor=request.user)
         except NotPossible as error:
             messages.error(request, str(error))
         return redirect(FOLDERS, row.project.uuid)

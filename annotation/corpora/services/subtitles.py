@@ -36,7 +36,8 @@ class SubtitleCounts(NamedTuple):
     def __str__(self) -> str:
         added = _count(self.added)
         if self.replaced:
-            return f"{added} of {self.video.name} replace the {self.replaced:,} that it had."
+            verb = "replaces" if self.added == 1 else "replace"
+            return f"{added} of {self.video.name} {verb} the {self.replaced:,} that it had."
         return f"{added} of {self.video.name} added."
 
 

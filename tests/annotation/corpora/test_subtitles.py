@@ -48,7 +48,7 @@ def test_lines_that_overlap_are_added_and_then_replaced(client: Client, project:
     assert lines_of(video) == [(1, 3, "Hello."), (2, 60, "Over it.")]
     answer = post(client, project, "film.vtt", VTT)
     assert answer["Location"] == reverse("annotation:corpus", args=[project.uuid])
-    assert "1 subtitle of film replace the 2 that it had." in client.get(answer["Location"]).content.decode()
+    assert "1 subtitle of film replaces the 2 that it had." in client.get(answer["Location"]).content.decode()
     assert lines_of(video) == [(1, 2.5, "Hello.")]
     facts = AuditEvent.objects.filter(action="corpus.subtitles").latest("pk").data
     assert facts == {"video": "film", "subtitles": 1, "replaced": 2}
