@@ -16,6 +16,7 @@ urlpatterns = [
     path("corpora/imports/<uuid:import_uuid>/report.csv", corpora_api.ImportReport.as_view(), name="import-report"),
     path("projects/<uuid:project_uuid>/corpus/export/", corpora_api.Export.as_view(), name="corpus-export"),
     path("projects/<uuid:project_uuid>/video-uploads/", corpora_api.VideoUploads.as_view(), name="video-uploads"),
+    path("projects/<uuid:project_uuid>/subtitles/", corpora_api.Subtitles.as_view(), name="subtitles"),
     path("video-uploads/<uuid:upload_uuid>/", corpora_api.OneVideoUpload.as_view(), name="video-upload"),
     path("projects/<uuid:project_uuid>/shots/", proposals_api.Shots.as_view(), name="shots"),
     path("projects/<uuid:project_uuid>/proposals/", proposals_api.Proposals.as_view(), name="proposals"),

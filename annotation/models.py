@@ -21,6 +21,7 @@ from annotation.corpora.models import (
     Subtitle,
     TextVector,
     Video,
+    VideoFolder,
     VideoPart,
     VideoUpload,
 )
@@ -67,6 +68,7 @@ __all__ = [
     "TopicVersion",
     "TrainSet",
     "Video",
+    "VideoFolder",
     "VideoPart",
     "VideoUpload",
 ]

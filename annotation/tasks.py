@@ -1,7 +1,7 @@
 """Modules whose services are tasks (``core.jobs.durable``): imported by every worker."""
 
 from annotation.captions.services import captions, prompts, rewriting
-from annotation.corpora.services import imports, video_uploads
+from annotation.corpora.services import imports, video_folders, video_uploads
 from annotation.previews import playback
 from annotation.previews import services as previews
 from annotation.proposals import services as proposals
@@ -20,5 +20,6 @@ __all__ = [
     "statistics",
     "topics",
     "train_sets",
+    "video_folders",
     "video_uploads",
 ]

@@ -11,7 +11,7 @@ from judging.releases import services as releases
 from judging.review import services as review
 from judging.studies import services as studies
 from judging.webhooks import services as webhooks
-from judging.work.services import assignments, batches, pairs
+from judging.work.services import assignments, batches, pairs, videos
 
 __all__ = ["assignments", "batches", "demo", "exams", "imports", "pairs", "people", "person_data", "projects"]
-__all__ += ["quality", "releases", "reports", "review", "studies", "training", "webhooks"]
+__all__ += ["quality", "releases", "reports", "review", "studies", "training", "videos", "webhooks"]

@@ -130,6 +130,7 @@ def captions_serving(corpus_id: int) -> QuerySet[Caption]:
 def captions_to_train_on(corpus_id: int) -> QuerySet[Caption]:
     """Captions whose moments training queries are ranked over: all that serve.
 
-    A preview is not needed, since nobody watches; a moment that could not be cut is none that the video has.
+    A preview is not needed, since nobody watches; a moment that could not be cut is none that the video has,
+    and one of a retired video nobody may use any more.
     """
-    return captions_serving(corpus_id).exclude(moment__preview_state=Moment.Preview.FAILED)
+    return captions_serving(corpus_id).exclude(moment__preview_state__in=Moment.NEVER_SEEN)

@@ -18,10 +18,11 @@ from accounts.access import STAFF, grant, grant_by, grant_staff, person_of
 from annotation.corpora import tus
 from annotation.corpora.exporters import EXPORTS
 from annotation.corpora.exporters.base import JSON, JSON_LINES
-from annotation.corpora.forms import ExportForm, ImportForm
+from annotation.corpora.forms import ExportForm, ImportForm, SubtitlesForm
 from annotation.corpora.importers import FORMATS
 from annotation.corpora.selectors import corpora_of, corpus_file
 from annotation.corpora.services import imports, video_uploads
+from annotation.corpora.services.subtitles import subtitles_set
 from annotation.models import CorpusImport, VideoUpload
 from core.api import (
     ApiView,
@@ -98,13 +99,29 @@ class VideoUploadOutput(serializers.ModelSerializer[VideoUpload]):
     """A video on its way, and for a day after that what became of it: ``offset`` of ``size`` bytes are here."""
 
     video = serializers.UUIDField(source="video.uuid", default=None, allow_null=True)
+    replaces = serializers.UUIDField(source="replaces.uuid", default=None, allow_null=True)
 
     class Meta:
         model = VideoUpload
         fields = [
-            *("uuid", "file_name", "size", "modified_ms", "offset", "state", "error", "video", "subtitles"),
+            *("uuid", "file_name", "size", "modified_ms", "offset", "state", "error", "video", "replaces"),
+            "subtitles",
             "expires_at",
         ]
+
+
+class SubtitlesInput(serializers.Serializer[Any]):
+    """A form with a file of subtitles."""
+
+    file = serializers.FileField(help_text=".srt or .vtt, in UTF-8, named after its video.")
+
+
+class SubtitlesOutput(serializers.Serializer[Any]):
+    """How many subtitles a video has got, and how many it had before; those are replaced."""
+
+    video = serializers.UUIDField(source="video.uuid")
+    added = serializers.IntegerField()
+    replaced = serializers.IntegerField()
 
 
 class Corpora(ApiView):
@@ -208,6 +225,23 @@ class ImportReport(ApiView):
         return report_download(own_import(request, import_uuid))
 
 
+class Subtitles(FileView):
+    limit, instead = "IMPORT_MAX_MB", "split it: subtitles are texts"
+
+    @extend_schema(
+        operation_id="subtitles_set",
+        request={"multipart/form-data": SubtitlesInput},
+        responses={200: SubtitlesOutput, **dict.fromkeys((400, 403, 404, 409, 413, 415, 422), Problem)},
+    )
+    def post(self, request: Request, project_uuid: UUID) -> Response:
+        """Give the video that a file is named after the subtitles in it; those it has are replaced. With a wrong line
+        nothing changes; 409 while the video is being uploaded."""
+        project = grant_by(request, project_uuid, STAFF).project
+        file = form_values(SubtitlesForm(form_data_of(request, SubtitlesForm), request.FILES))["file"]
+        result = subtitles_set(project=project, file_name=file.name, content=file.read(), actor=person_of(request))
+        return Response(SubtitlesOutput(result).data)
+
+
 class TusView(ApiView):
     """An endpoint that speaks tus: what it takes and says stands in headers."""
 
@@ -222,7 +256,8 @@ class TusView(ApiView):
 
 header = partial(OpenApiParameter, location=OpenApiParameter.HEADER)
 METADATA = (
-    "``filename`` and ``modified``, in milliseconds since 1970, each with its value in base64; the latter as you like."
+    "``filename`` and ``modified``, in milliseconds since 1970, each with its value in base64; the latter as you like. "
+    "``replaces``, the UUID of a video, gives that one the file, of the same length; for leads."
 )
 
 
@@ -233,7 +268,7 @@ class VideoUploads(TusView):
     def get(self, request: Request, project_uuid: UUID) -> Response:
         """Videos on their way into the corpus, and those that arrived or failed within a day, newest first."""
         corpus = grant_by(request, project_uuid, STAFF).project.dataset.corpus
-        return paged(request, self, corpus.video_uploads.select_related("video"), VideoUploadOutput)
+        return paged(request, self, corpus.video_uploads.select_related("video", "replaces"), VideoUploadOutput)
 
     @extend_schema(
         operation_id="video_upload_begin",
@@ -246,8 +281,8 @@ class VideoUploads(TusView):
     )
     def post(self, request: Request, project_uuid: UUID) -> Response:
         """Begin the upload of one video by tus 1.0.0; the header Location says where its pieces go."""
-        project = grant_by(request, project_uuid, STAFF).project
-        row = tus.upload_begin(request._request, project, person_of(request))
+        membership = grant_by(request, project_uuid, STAFF)
+        row = tus.upload_begin(request._request, membership, person_of(request))
         location = reverse("api:video-upload", [row.uuid], request=request)
         return Response(VideoUploadOutput(row).data, status=201, headers={"Location": location, **tus.state_of(row)})
 
@@ -281,6 +316,6 @@ class OneVideoUpload(TusView):
         return Response(status=204)
 
     def _granted(self, request: Request, upload_uuid: UUID) -> VideoUpload:
-        row = get_object_or_404(VideoUpload.objects.select_related("project", "video"), uuid=upload_uuid)
+        row = get_object_or_404(VideoUpload.objects.select_related("project", "video", "replaces"), uuid=upload_uuid)
         grant(request, row.project, STAFF)
         return row

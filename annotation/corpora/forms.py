@@ -12,6 +12,19 @@ from core.uploads import NameField, UploadField
 MOST_DURATIONS_MB = 20
 
 
+class SubtitlesForm(forms.Form):
+    """One file of subtitles, named after its video."""
+
+    file = UploadField(max_length=200)
+
+
+class FolderForm(forms.Form):
+    """A folder of the server: the number of one that the site's owner names, and the path below it."""
+
+    root = forms.IntegerField(min_value=0, max_value=999)
+    folder = forms.CharField(required=False, max_length=900, strip=False)
+
+
 class ImportForm(forms.Form):
     format = forms.ChoiceField(
         choices=[(form.name, form.label) for form in FORMATS.values()],

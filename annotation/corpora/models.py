@@ -124,6 +124,9 @@ class Video(models.Model):
     poster_state = models.CharField(
         max_length=9, choices=PosterState, default=PosterState.MISSING, db_default=PosterState.MISSING.value
     )
+    retired_at = models.DateTimeField(null=True, help_text="When its files were removed for good.")
+    retired_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
+    retired_because = models.CharField(max_length=1000, blank=True, default="", db_default="")
 
     class Meta:
         constraints = [
@@ -143,6 +146,11 @@ class Video(models.Model):
                 condition=Q(playback_state__in=["requested", "not_needed", "failed"], playback="")
                 | (Q(playback_state="ready") & ~Q(playback="")),
                 name="video_playback_ready_is_there",
+            ),
+            models.CheckConstraint(
+                condition=Q(retired_at__isnull=True, retired_because="", retired_by__isnull=True)
+                | (Q(retired_at__isnull=False, file="", playback="", poster="") & ~Q(retired_because="")),
+                name="video_retired_says_why_and_has_no_file",
             ),
         ]
         indexes = [
@@ -199,6 +207,9 @@ class VideoUpload(models.Model):
     state = models.CharField(max_length=10, choices=State, default=State.UPLOADING)
     error = models.TextField(blank=True)
     video = models.ForeignKey(Video, models.PROTECT, null=True, related_name="uploads")
+    replaces = models.ForeignKey(
+        Video, models.PROTECT, null=True, related_name="replacements", help_text="The video that gets another file."
+    )
     subtitles = models.PositiveIntegerField(default=0, help_text="Lines of speech that came with the file.")
     created_at = models.DateTimeField(auto_now_add=True)
     moved_at = models.DateTimeField()
@@ -217,6 +228,10 @@ class VideoUpload(models.Model):
             models.CheckConstraint(condition=~Q(state="failed") | ~Q(error=""), name="video_upload_failed_says_why"),
             models.CheckConstraint(
                 condition=~Q(state="done") | Q(video__isnull=False), name="video_upload_done_has_its_video"
+            ),
+            models.CheckConstraint(
+                condition=Q(replaces__isnull=True) | ~Q(state="done") | Q(video=F("replaces")),
+                name="video_upload_is_of_the_video_it_replaces",
             ),
             models.UniqueConstraint(
                 fields=["corpus", "name"],
@@ -252,6 +267,65 @@ class VideoPart(models.Model):
             models.CheckConstraint(condition=Q(size__gt=0), name="video_part_is_not_empty"),
             models.CheckConstraint(condition=~Q(file=""), name="video_part_has_its_file"),
         ]
+
+
+class VideoFolder(models.Model):
+    """A folder of the server whose videos are added to a corpus, one after the other, by name."""
+
+    class State(models.TextChoices):
+        RUNNING = "running"
+        CANCELLED = "cancelled"  # it can go on
+        FAILED = "failed"  # see error; it can go on
+        DONE = "done"
+
+    uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
+    project = models.ForeignKey("accounts.Project", models.PROTECT, related_name="video_folders")
+    corpus = models.ForeignKey(Corpus, models.PROTECT, related_name="video_folders")
+    path = models.CharField(max_length=1000, help_text="Absolute, on the server.")
+    state = models.CharField(max_length=9, choices=State, default=State.RUNNING)
+    last_name = models.CharField(max_length=300, blank=True, help_text="Of the last file that was looked at.")
+    n_done = models.PositiveIntegerField(default=0, help_text="Files that were looked at.")
+    n_files = models.PositiveIntegerField(default=0, help_text="Files of videos in the folder.")
+    n_added = models.PositiveIntegerField(default=0)
+    n_problems = models.PositiveIntegerField(default=0, help_text="Files that could not be added.")
+    problems = models.JSONField(default=list, help_text="The first of them: pairs of file and reason.")
+    attempts = models.PositiveSmallIntegerField(default=0)
+    error = models.TextField(blank=True)
+    started_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    moved_at = models.DateTimeField(auto_now_add=True, help_text="When its progress was last written.")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["corpus"], condition=Q(state="running"), name="video_folder_running_once_per_corpus"
+            ),
+            models.CheckConstraint(
+                condition=Q(state__in=["running", "cancelled", "failed", "done"]), name="video_folder_state_is_known"
+            ),
+            models.CheckConstraint(condition=Q(path__startswith="/"), name="video_folder_path_is_absolute"),
+            models.CheckConstraint(
+                condition=Q(n_done__lte=F("n_files"), n_done__gte=F("n_added") + F("n_problems")),
+                name="video_folder_done_within_its_files",
+            ),
+            models.CheckConstraint(condition=~Q(state="failed") | ~Q(error=""), name="video_folder_failed_says_why"),
+        ]
+
+    def __str__(self) -> str:
+        return self.path
+
+    @property
+    def is_at_work(self) -> bool:
+        return self.state == self.State.RUNNING
+
+    @property
+    def may_go_on(self) -> bool:
+        return self.state in (self.State.CANCELLED, self.State.FAILED)
+
+    @property
+    def n_present(self) -> int:
+        """How many of its videos the corpus had already."""
+        return self.n_done - self.n_added - self.n_problems
 
 
 class Subtitle(models.Model):
@@ -299,6 +373,9 @@ class Moment(models.Model):
         READY = "ready"
         FAILED = "failed"  # see preview_error
         PLACEHOLDER = "placeholder"  # of a historic judgment: no video, never assigned
+        RETIRED = "retired"  # with its video; its files are removed
+
+    NEVER_SEEN = (Preview.FAILED, Preview.RETIRED)  # as far as is known
 
     uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
     video = models.ForeignKey(Video, models.PROTECT, related_name="moments")
@@ -314,6 +391,9 @@ class Moment(models.Model):
     preview_uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
     preview_state = models.CharField(max_length=12, choices=Preview, default=Preview.MISSING)
     preview_error = models.CharField(max_length=300, blank=True)
+    preview_is_old = models.BooleanField(
+        default=False, db_default=False, help_text="It shows an earlier file of the video; a task cuts it anew."
+    )
     poster = models.FileField(
         upload_to=preview_path,
         blank=True,
@@ -346,6 +426,13 @@ class Moment(models.Model):
                 condition=Q(preview_clip="") | Q(preview_state="ready"), name="moment_clip_is_of_a_ready_preview"
             ),
             models.CheckConstraint(
+                condition=~Q(preview_state="retired") | Q(preview="", preview_clip="", poster=""),
+                name="moment_retired_has_no_files",
+            ),
+            models.CheckConstraint(
+                condition=Q(preview_is_old=False) | Q(preview_state="ready"), name="moment_old_preview_is_ready"
+            ),
+            models.CheckConstraint(
                 condition=~Q(preview_state="failed") | ~Q(preview_error=""), name="moment_failed_says_why"
             ),
             models.CheckConstraint(
@@ -356,6 +443,7 @@ class Moment(models.Model):
         ]
         indexes = [
             models.Index(fields=["video"], condition=Q(preview_state="missing"), name="moment_without_preview"),
+            models.Index(fields=["video"], condition=Q(preview_is_old=True), name="moment_with_old_preview"),
             models.Index(fields=["id"], condition=Q(poster_state="requested"), name="moment_with_poster_requested"),
         ]
 

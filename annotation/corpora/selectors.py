@@ -95,11 +95,13 @@ class ShownUploads:
         return len(self.rows) == self.total
 
 
-def uploads_shown(corpus: Corpus, *, only: str = "", file_name: str = "") -> dict[str, ShownUploads]:
+def uploads_shown(
+    corpus: Corpus, *, only: str = "", file_name: str = "", replaced: Video | None = None
+) -> dict[str, ShownUploads]:
     """Return what is on its way into the corpus (``unfinished``), what ``failed``, and what was ``added`` within a day.
 
     The last few of each kind, the newest first: more of the kind ``only``. What is being read comes before the others,
-    and before that the upload of ``file_name``, which somebody goes on with.
+    and before that the upload of ``file_name``, which somebody goes on with. With ``replaced``, only new files of it.
     """
     state = VideoUpload.State
     kind = Case(
@@ -109,7 +111,8 @@ def uploads_shown(corpus: Corpus, *, only: str = "", file_name: str = "") -> dic
     )
     of_file, is_read = Q(name=PurePath(file_name).stem), Q(state=state.READING)
     order = [Case(When(of_file, then=0), When(is_read, then=1), default=2), F("pk").desc()]
-    uploads = corpus.video_uploads.select_related("video").annotate(
+    rows = corpus.video_uploads.filter(replaces=replaced) if replaced else corpus.video_uploads.all()
+    uploads = rows.select_related("video", "replaces").annotate(
         kind=kind,
         position=Window(RowNumber(), partition_by=kind, order_by=order),
         total=Window(Count("*"), partition_by=kind),

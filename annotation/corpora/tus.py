@@ -2,14 +2,17 @@
 
 import binascii
 from base64 import b64decode
+from uuid import UUID
 
 from django.conf import settings
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 from django.utils.http import http_date
 
-from accounts.models import Project, User
+from accounts.models import Membership, User
 from annotation.corpora.services import video_uploads
-from annotation.models import VideoUpload
+from annotation.corpora.services.videos import VideoRefused
+from annotation.models import Video, VideoUpload
 from core.exceptions import MomentJudgeError
 
 VERSION = "1.0.0"
@@ -57,18 +60,34 @@ def version_check(request: HttpRequest) -> None:
         raise VersionUnknown(f"This site speaks tus {VERSION}.")
 
 
-def upload_begin(request: HttpRequest, project: Project, actor: User) -> VideoUpload:
-    """Begin the upload of the video that the headers describe."""
+def upload_begin(request: HttpRequest, membership: Membership, actor: User) -> VideoUpload:
+    """Begin the upload of the video that the headers describe, into the corpus of the membership's project.
+
+    Raises:
+        PermissionDenied: somebody who does not lead the project replaces the file of a video.
+    """
     version_check(request)
     about = _metadata(request)
+    project = membership.project
     modified = about.get("modified", "")
     return video_uploads.video_upload_create(
         project=project,
         actor=actor,
         file_name=about.get("filename", ""),
         size=_number(request, "Upload-Length"),
+        replaces=_video_replaced(membership, about["replaces"]) if "replaces" in about else None,
         modified_ms=int(modified) if modified.isdecimal() and len(modified) <= LONGEST_NUMBER else 0,
     )
+
+
+def _video_replaced(membership: Membership, uuid: str) -> Video:
+    if not membership.is_lead:
+        raise PermissionDenied
+    videos = Video.objects.filter(corpus=membership.project.dataset.corpus_id)
+    try:
+        return videos.get(uuid=UUID(uuid))
+    except (ValueError, Video.DoesNotExist) as error:
+        raise VideoRefused("The corpus has no such video. Load the page of the video again.") from error
 
 
 def piece_add(request: HttpRequest, row: VideoUpload) -> VideoUpload:

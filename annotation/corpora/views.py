@@ -4,9 +4,11 @@ And the uploads of videos, which scripts speak tus with.
 """
 
 import mimetypes
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial, wraps
+from pathlib import PurePosixPath
 from typing import Any, cast
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django import forms
@@ -17,14 +19,15 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 
-from accounts.access import STAFF, MemberRequest, project_page, row_page, staff_page
+from accounts.access import LEAD, STAFF, MemberRequest, project_action, project_page, row_page, staff_page
 from accounts.models import Project, User
 from accounts.uploads import IMPORTS_SHOWN, receives_file, save_form, upload_urls
 from annotation.captions.services.captions import LONGEST
 from annotation.corpora import tus
-from annotation.corpora.forms import ExportForm, ImportForm
+from annotation.corpora.forms import ExportForm, FolderForm, ImportForm, SubtitlesForm
 from annotation.corpora.importers import FORMATS
 from annotation.corpora.selectors import (
+    ShownUploads,
     corpora_of,
     corpora_within_reach,
     corpus_file,
@@ -36,18 +39,21 @@ from annotation.corpora.selectors import (
     uploads_shown,
     videos_shown,
 )
-from annotation.corpora.services import imports, video_uploads
-from annotation.corpora.services.videos import VIDEO_SUFFIXES
-from annotation.models import CorpusImport, Moment, Video, VideoUpload
+from annotation.corpora.services import imports, video_folders, video_uploads
+from annotation.corpora.services.subtitles import subtitles_set
+from annotation.corpora.services.videos import SUBTITLE_SUFFIXES, VIDEO_SUFFIXES, VideoRefused
+from annotation.models import CorpusImport, Moment, Video, VideoFolder, VideoUpload
 from annotation.previews.poster_response import no_poster, poster_answer
 from annotation.previews.services import moment_of_part
 from annotation.proposals.selectors import shots_of
-from core.exceptions import MomentJudgeError
+from core.exceptions import MomentJudgeError, NotPossible
 from core.files import IMMUTABLE, file_answer
 from core.lists import page_of
 from core.uploads import first_warnings
 
 PER_PAGE, FAILURES_SHOWN = 24, 50
+CORPUS, FOLDERS = "annotation:corpus", "annotation:video-folders"
+FOLDERS_SHOWN = 20
 CACHED = "private, max-age=86400"
 
 
@@ -77,13 +83,40 @@ def corpus(request: MemberRequest, project: Project) -> HttpResponse:
         "counts": preview_counts(project.dataset.corpus_id),
         "step": next_step(project),
         "files": files_shown(project.dataset.corpus),
+        "has_folders": bool(settings.VIDEO_FOLDERS) and request.membership.is_lead,
+        **_upload_context(uploads, [*VIDEO_SUFFIXES, *SUBTITLE_SUFFIXES]),
+    }
+    return render(request, "annotation/corpora/corpus.html", context)
+
+
+def _upload_context(uploads: dict[str, ShownUploads], suffixes: Sequence[str]) -> dict[str, Any]:
+    return {
         "uploads": uploads,
         "is_reading": any(row.state == VideoUpload.State.READING for row in uploads["unfinished"].rows),
-        "suffixes": ",".join(VIDEO_SUFFIXES),
+        "suffixes": ",".join(suffixes),
         "most_mb": settings.VIDEO_MAX_MB,
         "piece_bytes": settings.VIDEO_PIECE_BYTES,
     }
-    return render(request, "annotation/corpora/corpus.html", context)
+
+
+@project_action(STAFF, back=CORPUS)
+@receives_file(limit="IMPORT_MAX_MB", instead="split it: subtitles are texts")
+def subtitles(request: MemberRequest, project: Project) -> HttpResponse:
+    """Give a video the subtitles of a file that is named after it; scripts, which accept JSON alone, get JSON."""
+    form, by_script = SubtitlesForm(request.POST, request.FILES), not request.accepts("text/html")
+    status = 200
+    try:
+        if not form.is_valid():
+            raise VideoRefused(str(form.errors["file"][0]))
+        file = form.cleaned_data["file"]
+        result = subtitles_set(project=project, file_name=file.name, content=file.read(), actor=request.user)
+        message, code = str(result), ""
+    except MomentJudgeError as error:
+        message, code, status = str(error), error.code, error.status
+    if by_script:
+        return JsonResponse({"code": code, "message": message}, status=status)
+    (messages.error if code else messages.success)(request, message)
+    return redirect(CORPUS, project.uuid)
 
 
 @project_page(STAFF)
@@ -109,8 +142,24 @@ def video(request: MemberRequest, project: Project, video_uuid: UUID) -> HttpRes
         "shots": shots_of(row),
         "subtitles": row.subtitles.order_by("start_s", "pk"),
         "longest": LONGEST,
+        "old_previews": row.moments.filter(preview_is_old=True).count(),
     }
     return render(request, "annotation/corpora/video.html", context)
+
+
+@project_page(LEAD)
+def video_replace(request: MemberRequest, project: Project, video_uuid: UUID) -> HttpResponse:
+    """Where a lead gives another file for a video, and how far that is."""
+    row = _video(project, video_uuid)
+    file_name, only = request.GET.get("upload", "").replace("\0", ""), request.GET.get("uploads", "")
+    uploads = uploads_shown(row.corpus, only=only, file_name=file_name, replaced=row)
+    context = {
+        "video": row,
+        "replaced": row,
+        "old_previews": row.moments.filter(preview_is_old=True).count(),
+        **_upload_context(uploads, VIDEO_SUFFIXES),
+    }
+    return render(request, "annotation/corpora/video_replace.html", context)
 
 
 @project_page(STAFF)
@@ -138,6 +187,70 @@ def video_poster(request: MemberRequest, project: Project, video_uuid: UUID) -> 
 
 def _video(project: Project, uuid: UUID) -> Video:
     return get_object_or_404(Video, uuid=uuid, corpus=project.dataset.corpus_id)
+
+
+@project_page(LEAD)
+def folders(request: MemberRequest, project: Project) -> HttpResponse:
+    """Folders of the server, what lies in the one that is chosen, and how far those are that were added."""
+    form, every, status = FolderForm(request.GET), video_folders.roots(), 200
+    rows = list(project.dataset.corpus.video_folders.order_by("-pk")[:FOLDERS_SHOWN])
+    is_at_work = any(row.is_at_work for row in rows)
+    context: dict[str, Any] = {"roots": list(enumerate(every)), "rows": rows, "is_at_work": is_at_work}
+    if "root" in request.GET and form.is_valid():
+        root, relative = form.cleaned_data["root"], form.cleaned_data["folder"].strip("/")
+        parts = PurePosixPath(relative).parts
+        try:
+            contents = video_folders.contents_of(video_folders.folder_below(root, relative))
+        except NotPossible as error:
+            context["error"], status = str(error), 404
+        else:
+            context |= {
+                "root": root,
+                "root_path": every[root],
+                "relative": relative,
+                "contents": contents,
+                "parents": [("/".join(parts[: n + 1]), part) for n, part in enumerate(parts)],
+                "subfolders": [("/".join([*parts, name]), name) for name in contents.folders],
+                "room": video_folders.room(),
+            }
+    return render(request, "annotation/corpora/folders.html", context, status=status)
+
+
+@project_action(LEAD, back=FOLDERS)
+def folder_start(request: MemberRequest, project: Project) -> HttpResponse:
+    """Have the videos of a folder added; a refusal is shown on the page of that folder."""
+    form = FolderForm(request.POST)
+    page = reverse(FOLDERS, args=[project.uuid])
+    if not form.is_valid():
+        messages.error(request, "Choose one of the folders that are listed.")
+        return redirect(page)
+    values = {"root": form.cleaned_data["root"], "relative": form.cleaned_data["folder"].strip("/")}
+    try:
+        video_folders.folder_start(project=project, actor=request.user, **values)
+    except NotPossible as error:
+        messages.error(request, str(error))
+        return redirect(f"{page}?{urlencode({'root': values['root'], 'folder': values['relative']})}")
+    messages.success(request, "The videos are being added, one after the other. You may leave this page.")
+    return redirect(page)
+
+
+def _folder_action(change: Callable[..., None]) -> Callable[..., HttpResponseBase]:
+    """Make the view that changes the adding of a folder; a refusal is shown on the page that follows."""
+
+    @row_page(VideoFolder.objects.select_related("project", "corpus"), LEAD)
+    def page(request: MemberRequest, row: VideoFolder) -> HttpResponse:
+        try:
+            if request.method == "POST":
+                change(folder=row, actor=request.user)
+        except NotPossible as error:
+            messages.error(request, str(error))
+        return redirect(FOLDERS, row.project.uuid)
+
+    return page
+
+
+folder_cancel = _folder_action(video_folders.folder_cancel)
+folder_resume = _folder_action(video_folders.folder_resume)
 
 
 def speaks_tus(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
@@ -169,7 +282,7 @@ def uploads_begin(request: MemberRequest, project: Project) -> HttpResponse:
     """Begin the upload of one video; the answer says where its bytes go."""
     if request.method != "POST":
         return _refusal(405, "method", "An upload begins with a POST.")
-    row = tus.upload_begin(request, project, request.user)
+    row = tus.upload_begin(request, request.membership, request.user)
     location = reverse("annotation:upload", args=[row.uuid])
     return HttpResponse(status=201, headers={"Location": location, **tus.state_of(row)})
 

@@ -35,12 +35,13 @@ NOT_READABLE = "The video cannot be read: {}"
 
 @durable("annotation.tasks.video_cut_previews")
 def video_cut_previews(*, video_id: int) -> int:
-    """Cut every moment of the video that has no preview yet, and return how many; one that cannot be cut says why.
+    """Cut every moment of the video that has no preview yet, or one of an earlier file, and return how many; one that
+    cannot be cut says why.
 
     Safe to repeat: moments that are ready are left alone, and losing a race costs a cut, never a row.
     """
     video = Video.objects.filter(pk=video_id).first()
-    return previews_cut(video=video, moments=video.moments.all()) if video else 0
+    return previews_cut(video=video, moments=video.moments.all()) + previews_renew(video=video) if video else 0
 
 
 def previews_cut(*, video: Video, moments: QuerySet[Moment]) -> int:
@@ -61,10 +62,63 @@ def previews_cut(*, video: Video, moments: QuerySet[Moment]) -> int:
                 else:
                     n_written += preview_save(moment=moment, gif=preview.gif, clip=preview.clip)
     except (VideoUnreadable, FileNotFoundError) as error:
+        if not _has_file(video, str(video.file.name)):
+            return n_written  # it has another file by now, whose cutting has its own message
         _fail(waiting, NOT_READABLE.format(error))
+    if not _has_file(video, str(video.file.name)):  # replaced while they were cut
+        ready = Moment.objects.filter(pk__in=[moment.pk for moment in waiting], preview_state=Moment.Preview.READY)
+        ready.update(preview_is_old=True)
     logger.info("video %s: %s of %s previews cut", video.pk, n_written, len(waiting))
     video_make_poster(video_id=video.pk)
     return n_written
+
+
+def previews_renew(*, video: Video) -> int:
+    """Cut anew the previews that show an earlier file of the video, and return how many; until then they stay.
+
+    One that cannot be cut from the new file stays for good and says why. Safe to repeat: a file that was replaced
+    meanwhile changes nothing.
+    """
+    waiting = list(video.moments.filter(preview_is_old=True).order_by("start_s", "end_s"))
+    if not waiting or not video.file:
+        return 0
+    n_written = 0
+    try:
+        with local_copy(video) as path:
+            for preview in cut_previews(path, [(moment.start_s, moment.end_s) for moment in waiting]):
+                moment = waiting[preview.index]
+                if isinstance(preview, CutFailure):
+                    _stays_old(video, [moment], preview.reason)
+                else:
+                    n_written += _preview_renew(video, moment, preview)
+    except (VideoUnreadable, FileNotFoundError) as error:
+        _stays_old(video, waiting, NOT_READABLE.format(error))
+    logger.info("video %s: %s of %s previews cut anew", video.pk, n_written, len(waiting))
+    return n_written
+
+
+@transaction.atomic
+def _preview_renew(video: Video, moment: Moment, preview: Preview) -> bool:
+    row = Moment.objects.select_for_update().filter(pk=moment.pk, preview_is_old=True).first()
+    if row is None or not _has_file(video, str(video.file.name)):
+        return False
+    row.video = video
+    preview_replace(moment=row, preview=preview, start_s=row.start_s, end_s=row.end_s)
+    return True
+
+
+@transaction.atomic
+def _stays_old(video: Video, moments: Sequence[Moment], reason: str) -> None:
+    """Say why these previews show the earlier file, unless the video has another one by now."""
+    if not _has_file(Video.objects.select_for_update(no_key=True).get(pk=video.pk), str(video.file.name)):
+        return
+    error = f"The preview is of the earlier file. {reason}"[:300]
+    rows = Moment.objects.filter(pk__in=[moment.pk for moment in moments], preview_is_old=True)
+    rows.update(preview_is_old=False, preview_error=error)
+
+
+def _has_file(video: Video, name: str) -> bool:
+    return Video.objects.filter(pk=video.pk, file=name).exists()
 
 
 def preview_save(*, moment: Moment, gif: bytes, clip: bytes) -> bool:
@@ -115,16 +169,22 @@ def preview_cut(*, video: Video, start_s: float, end_s: float) -> Preview:
 
 @transaction.atomic
 def preview_replace(*, moment: Moment, preview: Preview, start_s: float, end_s: float) -> None:
-    """Give the moment these bounds and this preview, under a new name: browsers keep what they have seen. Raises
-    NotPossible where another moment of the video has these bounds."""
+    """Give the moment these bounds and this preview, under a new name: browsers keep what they have seen. The preview
+    was cut from ``moment.video.file``. Raises NotPossible where another moment of the video has these bounds, or the
+    video is retired."""
     row = Moment.objects.select_for_update().get(pk=moment.pk)
+    if row.preview_state == Moment.Preview.RETIRED:
+        raise NotPossible("The video was retired meanwhile; nothing of it is shown any more.")
     old = [str(file.name) for file in (row.preview, row.preview_clip, row.poster) if file]
     names = _files_save(row, preview.gif, preview.clip)
     state = {"preview_state": Moment.Preview.READY, "preview_error": "", "poster_state": _poster_state(names)}
+    is_old = not _has_file(moment.video, str(moment.video.file.name))  # replaced while it was cut
     try:
         with transaction.atomic():
             bounds = {"start_s": start_s, "end_s": end_s}
-            Moment.objects.filter(pk=row.pk).update(preview_uuid=uuid4(), **bounds, **names, **state)
+            Moment.objects.filter(pk=row.pk).update(
+                preview_uuid=uuid4(), preview_is_old=is_old, **bounds, **names, **state
+            )
     except IntegrityError as error:
         files_delete(*names.values())
         raise NotPossible("Another moment has these bounds, or this one has been judged meanwhile.") from error
@@ -262,7 +322,8 @@ def _poster_of_gif(moment: Moment) -> bytes | None:
 def previews_sweep(now: datetime | None = None) -> int:
     """Send the cutting of every video that still waits for it; an earlier message may have been lost. No ``JobKind``:
     two workers may cut one video, and an import sends this sweep instead of a message a video."""
-    waiting = Video.objects.exclude(file="").filter(moments__preview_state=Moment.Preview.MISSING)
+    uncut = Q(moments__preview_state=Moment.Preview.MISSING) | Q(moments__preview_is_old=True)
+    waiting = Video.objects.exclude(file="").filter(uncut)
     ids = list(waiting.distinct().values_list("pk", flat=True)[:500])
     for video_id in ids:
         send_on_commit("annotation.tasks.video_cut_previews", video_id)

@@ -456,6 +456,8 @@ IMPORT_MAX_UNPACKED_MB = env_int("IMPORT_MAX_UNPACKED_MB", 2000)
 VIDEO_MAX_MB = env_int("VIDEO_MAX_MB", 4000)
 VIDEO_UPLOAD_QUOTA_MB = env_int("VIDEO_UPLOAD_QUOTA_MB", 20_000)  # of a corpus: of all its unfinished uploads
 VIDEO_PIECE_BYTES = 8 * 2**20
+# Folders of this server below which a lead may choose one, whose videos are added; none: the page offers nothing
+VIDEO_FOLDERS = env_paths("MOMENTJUDGE_VIDEO_FOLDERS")
 
 # How much work one upload may be, of imports and of runs: its size alone does not say it
 UPLOAD_MAX_LINES = env_int("UPLOAD_MAX_LINES", 10_000_000)

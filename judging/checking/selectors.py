@@ -11,7 +11,7 @@ from annotation.models import Description
 from judging.checking.rules import alike, share_of_words, word_set
 from judging.collection.rules import TYPE_LABELS
 from judging.collection.selectors import QUERIES_IN_FORCE
-from judging.models import QueryCheck, WriterStop, WrittenQuery
+from judging.models import QueryCheck, WriterStop, WritingClip, WrittenQuery
 
 State = WrittenQuery.State
 NEIGHBOURS_SHOWN = 20
@@ -20,25 +20,28 @@ COMPARED = 20_000  # the newest queries that one is compared with
 
 def _waiting(project: Project) -> QuerySet[WrittenQuery]:
     rows = WrittenQuery.objects.filter(clip__round__project=project, state=State.WAITING)
-    rows = rows.select_related("clip__video", "clip__round__project", "assignment")
+    return rows.exclude(clip__state=WritingClip.State.RETIRED)
+
+
+def _waiting_locked(project: Project) -> QuerySet[WrittenQuery]:
+    rows = _waiting(project).select_related("clip__video", "clip__round__project", "assignment")
     return rows.select_for_update(of=("self",), no_key=True, skip_locked=True).order_by("pk")
 
 
 def query_at_hand(project: Project, checker: User, *, now: datetime) -> WrittenQuery | None:
     """Return the query that a checker looks at, locked."""
-    return _waiting(project).filter(checker=checker, checker_until__gt=now).first()
+    return _waiting_locked(project).filter(checker=checker, checker_until__gt=now).first()
 
 
 def query_to_check(project: Project, checker: User, *, now: datetime) -> WrittenQuery | None:
     """Return the oldest query that nobody looks at and somebody else wrote, locked."""
     is_free = Q(checker=None) | Q(checker_until__lte=now)
-    return _waiting(project).filter(is_free).exclude(writer=checker).first()
+    return _waiting_locked(project).filter(is_free).exclude(writer=checker).first()
 
 
 def waiting_for(project: Project, checker: User) -> int:
     """Count the queries that a checker may check."""
-    rows = WrittenQuery.objects.filter(clip__round__project=project, state=State.WAITING)
-    return rows.exclude(writer=checker).count()
+    return _waiting(project).exclude(writer=checker).count()
 
 
 class Neighbour(NamedTuple):

@@ -136,6 +136,7 @@ class WritingClip(models.Model):
         OPEN = "open"
         DONE = "done"  # it has its queries
         EXHAUSTED = "exhausted"  # a writer found nothing more in it
+        RETIRED = "retired"  # its video may not be shown any more
 
     uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
     round = models.ForeignKey(WritingRound, models.PROTECT, related_name="clips")
@@ -147,7 +148,8 @@ class WritingClip(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["round", "video"], name="writing_clip_once_per_round"),
             models.CheckConstraint(
-                condition=Q(state__in=["open", "done", "exhausted"]), name="writing_clip_state_is_known"
+                condition=Q(state__in=["open", "done", "exhausted", "retired"]),
+                name="writing_clip_state_is_known",
             ),
         ]
         indexes = [

@@ -111,6 +111,7 @@ def stops_of(project: Project) -> dict[int, WriterStop]:
 def sent_back_of(project: Project, writer: User) -> QuerySet[ClipAssignment]:
     """Return the clips for which a writer may write a rejected query anew, oldest first."""
     rows = ClipAssignment.objects.filter(project=project, writer=writer, state=State.SENT_BACK)
+    rows = rows.exclude(clip__state=WritingClip.State.RETIRED)
     return rows.select_related("clip__video", "clip__round").order_by("ended_at", "pk")
 
 
@@ -203,6 +204,7 @@ def clip_counts(round: WritingRound) -> dict[str, int]:
         complete=Count("pk", filter=Q(state=WritingClip.State.DONE)),
         exhausted=Count("pk", filter=Q(state=WritingClip.State.EXHAUSTED)),
         in_hand=Count("pk", filter=Q(is_taken)),
+        retired=Count("pk", filter=Q(state=WritingClip.State.RETIRED)),
     )
     states = WrittenQuery.objects.filter(clip__round=round).aggregate(
         queries=Count("pk", filter=IS_IN_FORCE),
@@ -210,7 +212,7 @@ def clip_counts(round: WritingRound) -> dict[str, int]:
         **BY_DECISION,
     )
     counts |= states
-    counts["target"] = counts["clips"] * round.queries_per_clip
+    counts["target"] = (counts["clips"] - counts["retired"]) * round.queries_per_clip
     return counts
 
 

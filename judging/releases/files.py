@@ -267,7 +267,7 @@ def _stratum(candidate: Candidate, pair: Pair | None, strata: Sequence[Stratum],
     if candidate.source == Candidate.Source.SIMILARITY:
         for stratum in strata:
             if stratum.holds(candidate.rank):
-                if pair is None and candidate.moment.preview_state == Moment.Preview.FAILED:  # nobody will see it
+                if pair is None and candidate.moment.preview_state in Moment.NEVER_SEEN:
                     return None
                 return "-".join([stratum.name, *(["pool", *map(str, pools)] if pools else [])])
     return layout.POOLED if pair is not None else None
@@ -353,7 +353,7 @@ def _moments(scope: Scope, on_progress: OnProgress) -> Iterator[str]:
         captions = _captions(corpus.pk, [pk for pk, *_ in chunk])
         for pk, video, start_s, end_s, preview in chunk:
             moment: dict[str, Any] = {"video_name": video, "start": start_s, "end": end_s}
-            if preview == Moment.Preview.FAILED:
+            if preview in Moment.NEVER_SEEN:
                 moment["not_cut"] = True
             if pk in pool_of:
                 moment["pool"] = pools.get(pool_of[pk] or 0)

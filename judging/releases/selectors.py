@@ -151,7 +151,7 @@ def finished_queries(project_id: int) -> QuerySet[Query]:
     extended = BatchReview.objects.filter(batch__query=OuterRef("pk"), decision=BatchReview.Decision.EXTEND)
     second = Batch.objects.filter(query=OuterRef("pk"), number=2)
     beyond = candidates_beyond().filter(query=OuterRef("pk"))
-    beyond = beyond.exclude(moment__preview_state=Moment.Preview.FAILED)  # nobody will ever see it
+    beyond = beyond.exclude(moment__preview_state__in=Moment.NEVER_SEEN)
     judged = Query.objects.filter(project=project_id, batches__number=1, batches__state=Batch.State.DONE)
     return judged.filter(~Exists(Batch.objects.filter(query=OuterRef("pk"), state=Batch.State.OPEN))).filter(
         Q(is_placeholder=True)

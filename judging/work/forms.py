@@ -62,6 +62,23 @@ class ReasonForm(SubmitForm):
     reason = forms.CharField(max_length=1000, error_messages={"required": "Say why: the reason is kept with the pair."})
 
 
+class RetirementForm(SubmitForm):
+    """Why a video is retired, and its name, as the second yes."""
+
+    reason = forms.CharField(max_length=1000, error_messages={"required": "Say why: the reason stays with the video."})
+    name = forms.CharField(max_length=200, error_messages={"required": "Type the name of the video."})
+
+    def __init__(self, *values: Any, video_name: str) -> None:
+        super().__init__(*values)
+        self.video_name = video_name
+
+    def clean_name(self) -> str:
+        name = str(self.cleaned_data["name"])
+        if name != self.video_name:
+            raise forms.ValidationError(f"That is not the name of this video, {self.video_name}. Nothing was removed.")
+        return name
+
+
 class WordForm(SubmitForm):
     """A lead's answer to a flag."""
 

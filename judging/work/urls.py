@@ -3,7 +3,7 @@
 from django.urls import path
 
 from judging.work.selectors.flags import DROPPED, FLAGGED, WITHDRAWN
-from judging.work.views import judge, pairs
+from judging.work.views import judge, pairs, videos
 
 urlpatterns = [
     path("previews/<uuid:preview_uuid>.gif", judge.preview, name="preview"),
@@ -22,6 +22,7 @@ urlpatterns = [
     path("judge/<uuid:project_uuid>/heartbeat/", judge.heartbeat, name="heartbeat"),
     path("judge/<uuid:project_uuid>/leave/", judge.leave, name="leave"),
     path("own-grades/<uuid:project_uuid>/", judge.own_grades, name="own-grades"),
+    path("videos/<uuid:project_uuid>/<uuid:video_uuid>/retire/", videos.video_retire, name="video-retire"),
     path("quality/<uuid:project_uuid>/", pairs.pairs_out, {"which": FLAGGED}, name="flags"),
     path("quality/<uuid:project_uuid>/flagged.csv", pairs.pairs_out_csv, {"which": FLAGGED}, name="flags-csv"),
     path("quality/<uuid:project_uuid>/dropped/", pairs.pairs_out, {"which": DROPPED}, name="dropped"),

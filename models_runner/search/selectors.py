@@ -101,13 +101,15 @@ def words_by(experiment: Experiment) -> dict[str, Any]:
 
 
 def shown_hits(project: Project, answer: Answer) -> list[Shown]:
-    """The hits with what there is to be seen of them, by two statements."""
+    """The hits with what there is to be seen of them, by two statements; those in retired videos are left out."""
     rows = Video.objects.filter(corpus=project.dataset.corpus_id, name__in=answer.videos)
-    videos = {video.name: video for video in rows.only("uuid", "name", "duration_s", "file")}
+    videos = {video.name: video for video in rows.only("uuid", "name", "duration_s", "file", "retired_at")}
     previews = previews_of(project, [hit.span for hit in answer.hits])
     hit_views = []
     for rank, hit in enumerate(answer.hits, start=1):
         video = videos.get(hit.video)
+        if video and video.retired_at:
+            continue
         file = video.uuid if video and video.file else None
         duration_s = video.duration_s if video else None
         hit_views.append(Shown(rank, hit, answer.videos[hit.video], file, duration_s, previews.get(hit.span)))

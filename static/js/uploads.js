@@ -6,7 +6,8 @@
   const AT_ONCE = 2;
   const RETRIES_MS = [0, 1000, 3000, 5000];
   const SPEED_MS = 5000; // over which the speed is taken
-  const { endpoint, piece, mostMb } = section.dataset;
+  const SUBTITLES = /\.(srt|vtt)$/i;
+  const { endpoint, piece, mostMb, subtitles, replaces } = section.dataset;
   const input = section.querySelector("input[type=file]");
   const zone = section.querySelector("[data-drop]");
   const rows = section.querySelector("[data-rows]");
@@ -14,6 +15,7 @@
   const token = JSON.parse(document.body.getAttribute("hx-headers"))["x-csrftoken"];
   const headers = { "X-CSRFToken": token };
   const uploads = new Set();
+  const texts = new Set(); // files of subtitles
   const discarding = new Set(); // addresses of rows of the server
 
   function sizeOf(bytes) {
@@ -73,22 +75,79 @@
     for (const part of document.querySelectorAll("#collection [data-needs-script]")) part.hidden = false;
   }
 
+  // The row of a file; its buttons do what the upload's methods of their names do.
+  function rowFor(upload) {
+    const row = document.getElementById("upload-row").content.firstElementChild.cloneNode(true);
+    row.querySelector("[data-name]").textContent = upload.file.name;
+    row.querySelector("progress").setAttribute("aria-label", `Uploading ${upload.file.name}`);
+    for (const button of row.querySelectorAll("button")) {
+      const name = document.createElement("span");
+      name.className = "unseen";
+      name.textContent = ` ${upload.file.name}`;
+      button.append(name);
+      button.addEventListener("click", () => upload[button.dataset.do]());
+    }
+    rows.append(row);
+    return row;
+  }
+
+  const stemOf = (file) => file.name.replace(/\.[^.]*$/, "");
+
+  // Subtitles go in one request, once no video of their name is on its way.
+  class Subtitles {
+    constructor(file) {
+      this.file = file;
+      this.row = rowFor(this);
+      this.row.querySelector("progress").remove();
+      this.row.querySelector('[data-do="pause"]').remove();
+      this.row.querySelector('[data-do="resume"]').firstChild.textContent = "Try again";
+      this.row.querySelector('[data-do="cancel"]').firstChild.textContent = "Remove";
+      texts.add(this);
+      this.show("waiting", `${sizeOf(file.size)} · waits for its video`);
+    }
+
+    async send() {
+      if (this.state === "sending" || [...uploads].some(({ file }) => stemOf(file) === stemOf(this.file))) return;
+      this.show("sending", `${sizeOf(this.file.size)} · being read`);
+      const body = new FormData();
+      body.append("file", this.file);
+      const options = { method: "POST", headers: { ...headers, Accept: "application/json" }, body };
+      const answer = await fetch(subtitles, options).catch(() => null);
+      const { code, message } = (await answer?.json().catch(() => null)) ?? { code: "connection", message: "The server could not be asked. Look whether you are still logged in, then try again." };
+      if (code === "video_on_its_way") this.show("waiting", `${sizeOf(this.file.size)} · waits for its video`);
+      else if (code) this.show("failed", "", message);
+      else this.show("done", message);
+      if (code !== "video_on_its_way") status.textContent = message;
+    }
+
+    resume() {
+      this.send();
+    }
+
+    cancel() {
+      texts.delete(this);
+      this.row.remove();
+      status.textContent = `${this.file.name} was removed from the list.`;
+      if (rows.childElementCount === 0) input.focus({ preventScroll: true });
+      next();
+    }
+
+    show(state, words, error = "") {
+      this.state = this.row.dataset.state = state;
+      this.row.querySelector("[data-numbers]").textContent = words;
+      const fault = this.row.querySelector("[data-fault]");
+      fault.textContent = error;
+      fault.hidden = !error;
+      this.row.querySelector('[data-do="resume"]').hidden = state !== "waiting" && state !== "failed";
+    }
+  }
+
   class Upload {
     constructor(file) {
       this.file = file;
       this.state = "waiting";
-      this.row = document.getElementById("upload-row").content.firstElementChild.cloneNode(true);
-      this.row.querySelector("[data-name]").textContent = file.name;
+      this.row = rowFor(this);
       this.bar = this.row.querySelector("progress");
-      this.bar.setAttribute("aria-label", `Uploading ${file.name}`);
-      for (const button of this.row.querySelectorAll("button")) {
-        const name = document.createElement("span");
-        name.className = "unseen";
-        name.textContent = ` ${file.name}`;
-        button.append(name);
-        button.addEventListener("click", () => this[button.dataset.do]());
-      }
-      rows.append(this.row);
       uploads.add(this);
       this.show();
     }
@@ -104,12 +163,13 @@
 
     // The row of the server that holds the first part of this very file; one that is not listed here is asked for.
     async rowOfSite() {
-      const name = this.file.name.replace(/\.[^.]*$/, (ending) => ending.toLowerCase()); // as the server keeps it
+      const ending = /\.[^.]*$/.exec(this.file.name)?.[0].toLowerCase() ?? "";
+      const name = (section.dataset.name ?? stemOf(this.file)) + ending; // as the server keeps it
       const isOwn = ({ dataset }) => dataset.file === name && Number(dataset.size) === this.file.size;
       const rowIn = (page) => [...page.querySelectorAll('#collection [data-state="uploading"]')].find(isOwn);
       const row = rowIn(document);
       if (row || !document.querySelector("#collection [data-unlisted]")) return row;
-      const answer = await fetch(`${location.pathname}?upload=${encodeURIComponent(this.file.name)}`).catch(() => null);
+      const answer = await fetch(`${location.pathname}?upload=${encodeURIComponent(name)}`).catch(() => null);
       return answer?.ok ? rowIn(new DOMParser().parseFromString(await answer.text(), "text/html")) : null;
     }
 
@@ -131,7 +191,7 @@
           chunkSize: Number(piece),
           retryDelays: RETRIES_MS,
           storeFingerprintForResuming: false,
-          metadata: { filename: this.file.name, modified: String(this.file.lastModified) },
+          metadata: { filename: this.file.name, modified: String(this.file.lastModified), ...(replaces && { replaces }) },
           headers,
           onShouldRetry: mayRetry,
           onUploadUrlAvailable: () => {
@@ -235,15 +295,21 @@
   }
 
   function next() {
-    rows.hidden = uploads.size === 0;
+    rows.hidden = rows.childElementCount === 0;
     const isAtWork = ({ state }) => state === "uploading";
     const waiting = [...uploads].filter(({ state }) => state === "waiting");
     const room = AT_ONCE - [...uploads].filter(isAtWork).length;
     for (const upload of waiting.slice(0, Math.max(0, room))) upload.start();
+    for (const text of texts) if (text.state === "waiting") text.send();
   }
 
-  function add(files) {
-    for (const file of files) {
+  function add(chosen) {
+    const files = replaces ? chosen.slice(0, 1) : chosen;
+    for (const file of [...files].filter(({ name }) => subtitles && SUBTITLES.test(name))) {
+      for (const text of [...texts].filter((text) => text.file.name === file.name)) text.cancel();
+      new Subtitles(file);
+    }
+    for (const file of [...files].filter(({ name }) => !subtitles || !SUBTITLES.test(name))) {
       const same = [...uploads].find((upload) => upload.file.name === file.name);
       if (same) same.again();
       else if (file.size > mostMb * 2 ** 20) new Upload(file).fail(`It has ${sizeOf(file.size)}, and a video may have ${mostMb} MB. Make it smaller, or have it added on the server: manage.py add_videos.`, "Try again");
@@ -285,10 +351,13 @@
     for (const upload of uploads) if (upload.state === "failed" && upload.client) upload.resume();
   });
   window.addEventListener("beforeunload", (event) => {
-    if ([...uploads].some(({ state }) => state === "uploading" || state === "waiting")) event.preventDefault();
+    if ([...uploads, ...texts].some(({ state }) => state === "uploading" || state === "waiting")) event.preventDefault();
   });
-  document.addEventListener("htmx:afterSwap", mark);
-  section.querySelector("[data-without-script]").hidden = true;
+  document.addEventListener("htmx:afterSwap", () => {
+    mark();
+    next();
+  });
+  for (const part of section.querySelectorAll("[data-without-script]")) part.hidden = true;
   zone.hidden = false;
   mark();
 })();

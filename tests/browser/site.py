@@ -20,7 +20,8 @@ from accounts.services.credentials import token_create
 from accounts.services.identities import password_link
 from annotation.captions.selectors import prompt_in_force
 from annotation.captions.services.prompts import prompt_draft_save
-from annotation.models import Moment, Pooling, PromptTrial, Proposal, ShotDetection, TopicImport, Video
+from annotation.corpora.services import video_folders
+from annotation.models import Moment, Pooling, PromptTrial, Proposal, ShotDetection, TopicImport, Video, VideoFolder
 from annotation.pools.services.poolings import Returned
 from annotation.topics.services import topic_create
 from core.models import Job
@@ -317,6 +318,18 @@ class BusySite(OwnedSite):
         Proposal.objects.create(state="ready", **shots)
         yield self.page("annotation:proposals", project, who="manager")
         yield self.page("annotation:video", project, video.uuid, who="manager")
+        yield self.page("annotation:video-replace", project, video.uuid, who="manager")
+        yield self.page("judging:video-retire", project, video.uuid, who="manager")
+        about = {"retired_at": timezone.now(), "retired_because": UNBROKEN}
+        retired = factories.VideoFactory(corpus=project.dataset.corpus, duration_s=9.0, **about)
+        yield self.page("annotation:video", project, retired.uuid, who="manager")
+        folder = {"project": project, "corpus": project.dataset.corpus, "started_by": self.people["lead"], "path": "/a"}
+        counts = {"n_done": 2, "n_files": 3, "n_added": 1, "n_problems": 1, "problems": [[UNBROKEN, UNBROKEN]]}
+        for state in ("running", "cancelled"):
+            VideoFolder.objects.create(state=state, **folder, **counts)
+        VideoFolder.objects.create(state="failed", error=UNBROKEN, **folder)
+        query = "root=0" if video_folders.roots() else ""
+        yield self.page("annotation:video-folders", project, who="manager", query=query)
 
     def score_again(self, number: int) -> None:
         """Score one more run on the first release: a study needs three."""

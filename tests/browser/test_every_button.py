@@ -98,6 +98,8 @@ def silent_forms(page: Page, addresses: list[Address], pressed: set[Kind]) -> li
 def test_every_form_answers_before_the_server_does(browse: Browse, settings: Settings, tmp_path: Path) -> None:
     """A route is a page that is opened here, a file, leads on to a page, or is where a form of a page leads."""
     settings.EXPERIMENTS_ROOT = tmp_path
+    (tmp_path / "film.mp4").touch()
+    settings.VIDEO_FOLDERS = [tmp_path]
     site, pressed, silent = BusySite(), set[Kind](), []
     pages, others = site.pages()
     for who, addresses in groupby(sorted(pages, key=attrgetter("who")), attrgetter("who")):

@@ -245,3 +245,35 @@ def test_without_javascript_the_page_names_the_command(browse: Browse) -> None:
     page.goto(reverse("annotation:corpus", args=[project.uuid]))
     expect(page.get_by_text("Uploading videos needs JavaScript.")).to_contain_text("manage.py add_videos --corpus")
     expect(page.get_by_label("Choose videos")).to_be_hidden()
+
+
+def test_subtitles_wait_for_their_video_and_replace_what_it_has(browse: Browse, films: list[Path]) -> None:
+    project = acts.project()
+    page = open_corpus(browse, project)
+    lines, others = films[0].with_suffix(".srt"), films[0].with_name("nobody.vtt")
+    lines.write_text("1\n00:00:01,000 --> 00:00:02,000\nHello.\n")
+    others.write_text("WEBVTT\n\n00:03.000 --> 00:02.000\nBack.\n")
+    choose(page, lines, others, films[0])
+    expect(own_row(page, "nobody.vtt")).to_contain_text("The corpus has no video nobody.")
+    expect(own_row(page, "first.srt")).to_contain_text("1 subtitle of first added.")
+    others.rename(films[0].with_suffix(".vtt"))
+    choose(page, films[0].with_suffix(".vtt"))
+    expect(own_row(page, "first.vtt")).to_contain_text("first.vtt, line 3: time starts at 3 s")
+    choose(page, lines)
+    expect(own_row(page, "first.srt")).to_contain_text("1 subtitle of first replaces the 1 that it had.")
+    assert barriers(page) == []
+    own_row(page, "nobody.vtt").get_by_role("button", name="Remove").click()
+    expect(own_row(page, "nobody.vtt")).to_have_count(0)
+
+
+def test_a_video_gets_another_file_on_its_own_page(browse: Browse, films: list[Path], clip: bytes) -> None:
+    project = acts.project()
+    page = open_corpus(browse, project)
+    choose(page, films[0])
+    expect(site_row(page, "first.mp4")).to_contain_text("added")
+    page.goto(reverse("annotation:video", args=[project.uuid, Video.objects.get().uuid]))
+    page.get_by_role("link", name="Replace its file").click()
+    page.get_by_label("Choose the new file").set_input_files(films[1])
+    expect(site_row(page, "first.mp4")).to_contain_text("replaced")
+    assert Video.objects.get().file.read() == films[1].read_bytes()
+    assert barriers(page) == []

@@ -19,8 +19,9 @@ from annotation.captions.services.captions import caption_accept
 from annotation.captions.services.rewriting import caption_redo, failure_of, rewriting_start
 from annotation.corpora.services import imports
 from annotation.corpora.services.imports import corpus_import_create, corpus_import_work
+from annotation.corpora.services.retirement import video_retire
 from annotation.corpora.services.video_uploads import video_part_add
-from annotation.models import Caption, Moment, PromptTrial, Rewriting, Video, VideoUpload
+from annotation.models import Caption, Moment, PromptTrial, Rewriting, Video, VideoFolder, VideoUpload
 from annotation.pools.services.poolings import Draw, Scope, pooling_discard
 from annotation.proposals.services import options_checked, proposal_cancel, proposal_start, proposal_use
 from annotation.statistics.services import statistics_request
@@ -290,6 +291,22 @@ def left_to_the_rule(ground: Ground) -> TaskScenario:
     return TaskScenario((ground.project.pk,), over=partial(Policy.objects.update, extend_automatically=False))
 
 
+def to_retire(ground: Ground) -> TaskScenario:
+    """Nothing makes it come too late but a lead who withdraws the pairs one by one."""
+    pair = Growing().batch.pairs.earliest("pk")
+    video = pair.candidate.moment.video
+    video_retire(video=video, reason="Rights.", actor=ground.lead)
+    return TaskScenario((video.pk,))
+
+
+def folder_to_add(ground: Ground) -> TaskScenario:
+    """Of a folder that is not there: what it adds, others show."""
+    row = VideoFolder.objects.create(
+        project=ground.project, corpus=ground.project.dataset.corpus, path="/none", started_by=ground.lead
+    )
+    return TaskScenario((row.pk,), over=failed(VideoFolder.objects.filter(pk=row.pk)))
+
+
 def to_recut(ground: Ground) -> TaskScenario:
     growing = Growing()
     pair = growing.batch.pairs.earliest("pk")
@@ -524,7 +541,9 @@ TASK_SCENARIOS: dict[str, Callable[[Ground], TaskScenario]] = {
     "judging.tasks.batch_extend": to_extend,
     "judging.tasks.batches_extend": all_to_extend,
     "judging.tasks.reviews_decide": left_to_the_rule,
+    "annotation.tasks.video_folder_add": folder_to_add,
     "judging.tasks.recut_work": to_recut,
+    "judging.tasks.retired_pairs_withdraw": to_retire,
     "judging.tasks.assignments_sweep": nothing,
     "judging.tasks.batches_sweep": nothing,
     "judging.tasks.release_build": to_build,

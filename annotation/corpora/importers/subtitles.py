@@ -1,4 +1,4 @@
-"""Reads subtitles: TVQA's preprocessed JSON lines, and .srt files named as their videos."""
+"""Reads subtitles: TVQA's preprocessed JSON lines, and .srt and .vtt files named as their videos."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -9,7 +9,8 @@ from annotation.corpora.importers.base import BadLine, Given, Item, SubtitleReco
 from annotation.corpora.importers.fields import LONGEST_LINE, Refused, Source, shown
 
 TIMES = re.compile(r"\s*(\S+)\s*-->\s*(\S+)")
-TIME = re.compile(r"(?:(\d{1,3}):)?(\d{1,2}):(\d{1,2})[,.](\d{1,3})$")
+TIME = re.compile(r"(-)?(?:(\d{1,3}):)?(\d{1,2}):(\d{1,2})[,.](\d{1,3})$")
+NO_CUES = ("WEBVTT", "NOTE", "STYLE", "REGION")  # first words of the blocks of a .vtt file that say nothing
 TAG = re.compile(r"</?[a-zA-Z][^<>]{0,200}>|\{\\[^{}]{0,200}\}")
 
 
@@ -39,14 +40,21 @@ def read_tvqa(parts: Iterable[str], options: Given) -> Iterator[Item]:
 
 
 def read_srt(parts: Iterable[str], options: Given) -> Iterator[Item]:
-    """Read the subtitles of the video that the file is named after. Tags are left out; lines become one."""
+    """Read the subtitles of the video that the file is named after. Tags are left out; lines become one.
+
+    Of WebVTT the header, notes, styles and regions are left out, too (https://www.w3.org/TR/webvtt1/).
+    """
     try:
         source = Source(options)
         name, duration_s, _ = source.video(options.stem)
     except Refused as refusal:
         yield BadLine(1, str(refusal))
         return
+    is_webvtt = False
     for first, block in _blocks(parts):
+        is_webvtt = is_webvtt or block[0].lstrip("\ufeff").startswith("WEBVTT")
+        if is_webvtt and _is_no_cue(block):
+            continue
         try:
             times, words = _parted(block)
             window = source.window(times, "time", duration_s)
@@ -75,6 +83,10 @@ def _blocks(parts: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
         yield start, block
 
 
+def _is_no_cue(block: list[str]) -> bool:
+    return block[0].lstrip("\ufeff").split()[0] in NO_CUES and not any("-->" in line for line in block)
+
+
 def _parted(block: list[str]) -> tuple[tuple[float, float], list[str]]:
     """Line, times and text of a block; the counter, or WebVTT's name, above the times may be missing."""
     index = 1 if len(block) > 1 and "-->" not in block[0] else 0
@@ -89,5 +101,6 @@ def _seconds(text: str) -> float:
     match = TIME.match(text)
     if not match:
         raise Refused(f"{shown(text)} is not a time")
-    hours, minutes, seconds, fraction = match.groups()
-    return int(hours or 0) * 3600 + int(minutes) * 60 + int(seconds) + int(fraction.ljust(3, "0")) / 1000
+    minus, hours, minutes, seconds, fraction = match.groups()
+    value = int(hours or 0) * 3600 + int(minutes) * 60 + int(seconds) + int(fraction.ljust(3, "0")) / 1000
+    return -value if minus else value

@@ -24,6 +24,7 @@ from django.db.models import Sum
 from accounts.models import Project, User
 from annotation.corpora.importers.base import SubtitleRecord
 from annotation.corpora.models import part_path, video_path
+from annotation.corpora.services.replacement import replacement_check, video_replace
 from annotation.corpora.services.videos import (
     VideoRefused,
     poster_store,
@@ -51,7 +52,7 @@ State = VideoUpload.State
 Read = Callable[[int], bytes]
 UPLOADS: JobKind[VideoUpload] = JobKind(
     "annotation.tasks.video_upload_read",
-    lambda: VideoUpload.objects.filter(state=State.READING).select_related("owner", "corpus"),
+    lambda: VideoUpload.objects.filter(state=State.READING).select_related("owner", "corpus", "replaces"),
     lock="video-upload-read",
     expected=(MomentJudgeError,),
     unexpected="The site could not read this file. Upload it again; if that ends the same, tell whoever runs the site.",
@@ -71,15 +72,19 @@ class UploadExpired(MomentJudgeError):
 
 
 def video_upload_create(
-    *, project: Project, actor: User, file_name: str, size: int, modified_ms: int = 0
+    *, project: Project, actor: User, file_name: str, size: int, modified_ms: int = 0, replaces: Video | None = None
 ) -> VideoUpload:
     """Begin the upload of a file of ``size`` bytes; a try of this name that failed gives way.
 
+    With ``replaces`` the file becomes that of this video, whatever its own name is.
+
     Raises:
-        VideoRefused: by its name it is no video, it is empty, on its way already, or the corpus has its file.
+        VideoRefused: by its name it is no video, it is empty, on its way already, or the corpus has its file; the
+            video that it replaces has none.
         TooLarge: one video may not be so large, or unfinished uploads of the corpus leave no room for it.
     """
     name, suffix = video_name(file_name)
+    name = replaces.name if replaces else name
     if size <= 0:
         raise VideoRefused(f"{file_name} is empty. Choose another file.")
     if size > settings.VIDEO_MAX_MB * 2**20:
@@ -89,7 +94,10 @@ def video_upload_create(
         )
     with transaction.atomic():
         corpus = Corpus.objects.select_for_update(no_key=True).get(pk=project.dataset.corpus_id)
-        video_check(corpus=corpus, name=name)
+        if replaces:
+            replacement_check(video=replaces)
+        else:
+            video_check(corpus=corpus, name=name)
         unfinished = corpus.video_uploads.filter(state__in=VideoUpload.UNFINISHED)
         if unfinished.filter(name=name).exists():
             raise VideoRefused(
@@ -104,7 +112,7 @@ def video_upload_create(
             )
         _delete(list(corpus.video_uploads.filter(name=name, state=State.FAILED)))
         now = clock.now()
-        about = {"name": name, "suffix": suffix, "size": size, "modified_ms": modified_ms}
+        about = {"name": name, "suffix": suffix, "size": size, "modified_ms": modified_ms, "replaces": replaces}
         times = {"moved_at": now, "expires_at": now + LIFETIME}
         return VideoUpload.objects.create(project=project, corpus=corpus, owner=actor, **about, **times)
 
@@ -211,6 +219,12 @@ def video_upload_discard(*, upload: VideoUpload) -> None:
     _delete([row])
 
 
+def uploads_discard(video: Video) -> None:
+    """Discard what is on its way to a video; what is being read is refused by ``video_store`` or ``video_replace``."""
+    rows = VideoUpload.objects.filter(corpus=video.corpus_id, name=video.name, state=State.UPLOADING)
+    _delete(list(rows.select_for_update()))
+
+
 def _delete(rows: Sequence[VideoUpload]) -> None:
     parts = VideoPart.objects.filter(upload__in=rows)
     names = list(parts.values_list("file", flat=True))
@@ -243,8 +257,11 @@ def _read(row: VideoUpload) -> None:
         checksum = _join(row, file)
         path = Path(file.temporary_file_path())
         source = open_source(path)
-        video_check(corpus=row.corpus, name=row.name, source=source, sha256=checksum)
-        subtitles = subtitles_read(name=row.name, source=source)
+        if row.replaces:
+            replacement_check(video=row.replaces, source=source, sha256=checksum)
+        else:
+            video_check(corpus=row.corpus, name=row.name, source=source, sha256=checksum)
+        subtitles = [] if row.replaces else subtitles_read(name=row.name, source=source)
         poster_name, file_name = poster_store(path), ""  # first: a storage in a folder moves the file away
         try:
             file_name = default_storage.save(video_path(Video(), row.file_name), file)
@@ -275,8 +292,11 @@ def _join(row: VideoUpload, file: TemporaryUploadedFile) -> str:
 
 @transaction.atomic
 def _finish(row: VideoUpload, source: Source, subtitles: Sequence[SubtitleRecord], files: Mapping[str, str]) -> None:
-    about: dict[str, Any] = {"corpus": row.corpus, "name": row.name, "source": source, "actor": row.owner, **files}
-    video, n_subtitles = video_store(subtitles=subtitles, **about)
+    about: dict[str, Any] = {"source": source, "actor": row.owner, **files}
+    if row.replaces:
+        video, n_subtitles = video_replace(video=row.replaces, project=row.project, **about), 0
+    else:
+        video, n_subtitles = video_store(corpus=row.corpus, name=row.name, subtitles=subtitles, **about)
     UPLOADS.move(row, state=State.DONE, video=video, subtitles=n_subtitles, expires_at=clock.now() + LIFETIME)
     _parts_delete(row)
 

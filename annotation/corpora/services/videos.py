@@ -60,6 +60,14 @@ def takes_file(video: Video) -> bool:
     return not video.file or video.moments.filter(preview_state=Preview.FAILED).exists()
 
 
+def retired_check(video: Video) -> None:
+    """Raise VideoRefused where the video is retired: it never gets a file again."""
+    if video.retired_at is not None:
+        raise VideoRefused(
+            f"{video.name} was retired on {video.retired_at:%Y-%m-%d} and gets no file again: {video.retired_because}"
+        )
+
+
 def video_check(*, corpus: Corpus, name: str, source: Source | None = None, sha256: str = "") -> None:
     """Check that a file may become the video ``name``; ``source`` and ``sha256`` are the file's, once it is here.
 
@@ -74,6 +82,7 @@ def video_check(*, corpus: Corpus, name: str, source: Source | None = None, sha2
         if duplicate is not None:
             raise VideoRefused(f"The corpus has this very file already, as {duplicate.name}.")
         return
+    retired_check(video)
     if not takes_file(video):
         raise VideoRefused(f"The corpus has the file of {name} already, and all its moments could be cut from it.")
     if source and abs(source.duration_s - video.duration_s) > END_SLACK_S:
@@ -142,7 +151,7 @@ def video_store(
     video.playback_state = PlaybackState.NOT_NEEDED if plays else PlaybackState.REQUESTED
     video.save()
     video.moments.filter(preview_state=Preview.FAILED).update(preview_state=Preview.MISSING, preview_error="")
-    n_subtitles = 0 if video.subtitles.exists() else _subtitles_add(video, subtitles)
+    n_subtitles = 0 if video.subtitles.exists() else subtitles_add(video, subtitles)
     facts = {"video": name, "seconds": round(source.duration_s, 2), "subtitles": n_subtitles}
     audit_record(project=None, actor=actor, action="corpus.video", subject=corpus.uuid, **facts)
     transaction.on_commit(partial(files_delete, *replaced))
@@ -152,7 +161,8 @@ def video_store(
     return video, n_subtitles
 
 
-def _subtitles_add(video: Video, records: Iterable[SubtitleRecord]) -> int:
+def subtitles_add(video: Video, records: Iterable[SubtitleRecord]) -> int:
+    """Store lines of speech of a video, and return how many."""
     rows = [Subtitle(video=video, start_s=one.start_s, end_s=one.end_s, text=one.text) for one in records]
     return len(Subtitle.objects.bulk_create(rows, batch_size=AT_ONCE))
 

@@ -43,10 +43,13 @@ def pair_withdraw(*, pair: Pair, lead: User, reason: str) -> None:
 @transaction.atomic
 def pair_restore(*, pair: Pair, lead: User, reason: str = "") -> None:
     """Undo a withdrawal: the pair becomes what its grades say, and the flags raised so far withdraw it no more. Raises
-    NotPossibleNow: it is not withdrawn, or its batch is done and its grades alone decide nothing."""
+    NotPossibleNow: it is not withdrawn, its video is retired, or its batch is done and its grades alone decide
+    nothing."""
     batch, row = _locked(pair)
     if row.state != Pair.State.WITHDRAWN:
         raise NotPossibleNow("This pair is not withdrawn.")
+    if row.candidate.moment.video.retired_at is not None:
+        raise NotPossibleNow("The video of this pair is retired, so that nobody can see it; it stays withdrawn.")
     state, relevance = _state_by_grades(row, rules.rules_of(batch))
     undecided = state in (Pair.State.OPEN, Pair.State.ESCALATED)
     if undecided and batch.state == Batch.State.DONE:
@@ -62,7 +65,7 @@ def pair_restore(*, pair: Pair, lead: User, reason: str = "") -> None:
 
 def _locked(pair: Pair) -> tuple[Batch, Pair]:
     batch = Batch.objects.select_for_update(of=("self",)).select_related("project", "query").get(pk=pair.batch_id)
-    return batch, Pair.objects.select_related("candidate").get(pk=pair.pk)
+    return batch, Pair.objects.select_related("candidate__moment__video").get(pk=pair.pk)
 
 
 def _state_by_grades(pair: Pair, project_rules: rules.Rules) -> tuple[str, int | None]:

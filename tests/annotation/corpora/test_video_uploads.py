@@ -2,7 +2,6 @@
 
 import re
 import subprocess
-from base64 import b64encode
 from collections import Counter
 from datetime import timedelta
 from io import BytesIO
@@ -19,7 +18,7 @@ from django.urls import reverse
 from imageio_ffmpeg import get_ffmpeg_exe  # type: ignore[import-untyped]
 from pytest_django import Settings
 
-from accounts.models import Project, User
+from accounts.models import Project
 from annotation.corpora.services import video_uploads
 from annotation.corpora.services.video_uploads import (
     LIFETIME,
@@ -33,6 +32,7 @@ from annotation.models import Subtitle, Video, VideoPart, VideoUpload
 from core import clock
 from core.exceptions import StorageUnavailable
 from core.jobs import sweep_all
+from tests.annotation.corpora.uploader import PIECE, Uploader, whole
 from tests.conftest import Messages
 from tests.factories import (
     CorpusFactory,
@@ -48,8 +48,6 @@ from tests.locks import locked_elsewhere
 from tests.media import names_in, padded
 
 pytestmark = pytest.mark.django_db
-PIECE = 1000
-PATCH = "application/offset+octet-stream"
 
 
 @pytest.fixture(autouse=True)
@@ -62,37 +60,6 @@ def nothing_left() -> None:
     """Pieces of other tests, which rolled back, are none of ours."""
     for name in names_in("video_parts"):
         default_storage.delete(f"video_parts/{name}")
-
-
-class Uploader:
-    """A person's script that speaks tus."""
-
-    def __init__(self, project: Project, person: User | None = None, **options: Any) -> None:
-        self.project, self.client = project, Client(headers={"Tus-Resumable": "1.0.0"}, **options)
-        self.client.force_login(person or lead(project))
-
-    def begin(self, name: str = "film.mp4", size: int | str = 100, **headers: str) -> Any:
-        about = f"filename {b64encode(name.encode()).decode()},modified {b64encode(b'7').decode()}"
-        values = {"Upload-Length": str(size), "Upload-Metadata": about, **headers}
-        return self.client.post(reverse("annotation:uploads", args=[self.project.uuid]), headers=values)
-
-    def url(self) -> str:
-        return reverse("annotation:upload", args=[VideoUpload.objects.latest("pk").uuid])
-
-    def send(self, data: bytes, offset: int, *, content_type: str = PATCH, url: str = "") -> Any:
-        headers = {"Upload-Offset": str(offset)}
-        return self.client.generic("PATCH", url or self.url(), data, CONTENT_TYPE=content_type, headers=headers)
-
-    def send_all(self, data: bytes, messages: Messages, *, begin: int = 0) -> Any:
-        """The last answer; tasks run when all is sent."""
-        with messages():
-            for start in range(begin, len(data), PIECE):
-                answer = self.send(data[start : start + PIECE], start)
-                assert (answer.status_code, answer["Upload-Offset"]) == (204, str(min(len(data), start + PIECE)))
-        return answer
-
-    def head(self) -> Any:
-        return self.client.head(self.url())
 
 
 @pytest.fixture
@@ -340,15 +307,6 @@ class TestExpiry:
         VideoUploadFactory(project=project, offset=100, state="done", video=video)
         VideoUploadFactory(project=project, offset=100, state="failed", error="It is a song.")
         assert video_uploads_expire(clock.now() + LIFETIME + timedelta(minutes=1)) == 2
-
-
-def whole(data: bytes, **values: Any) -> VideoUpload:
-    """An upload of which all is here, in pieces that no task has read."""
-    row: VideoUpload = VideoUploadFactory(size=len(data), **values)
-    for start in range(0, len(data), PIECE):
-        row = video_part_add(upload=row, offset=start, read=BytesIO(data[start : start + PIECE]).read)
-    assert row.state == "reading"
-    return row
 
 
 class TestReading:

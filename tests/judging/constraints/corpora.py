@@ -5,7 +5,7 @@ from functools import partial
 from django.db import connection
 
 from accounts.models import Project
-from annotation.models import Measure, Subtitle, TextStatistics, TextVector, VideoPart
+from annotation.models import Measure, Subtitle, TextStatistics, TextVector, VideoFolder, VideoPart
 from core.models import AuditEvent, Job
 from tests.factories import (
     NOW,
@@ -17,6 +17,7 @@ from tests.factories import (
     MeasureFactory,
     MomentFactory,
     ProjectFactory,
+    UserFactory,
     VideoFactory,
     VideoUploadFactory,
 )
@@ -28,6 +29,7 @@ measure = maker(Measure, name="bow", model="words", version="1", normalisation="
 statistics = maker(TextStatistics, project=ProjectFactory)
 subtitle = maker(Subtitle, video=VideoFactory, start_s=1, end_s=2, text="x")
 part = maker(VideoPart, upload=VideoUploadFactory, start=0, size=1, file="video_parts/a")
+video_folder = maker(VideoFolder, project=ProjectFactory, corpus=CorpusFactory, started_by=UserFactory, path="/films")
 uncut = partial(MomentFactory, uncut=True)
 
 
@@ -36,6 +38,12 @@ def audit_emptied() -> Write:
     audit_event()
     connection.cursor().execute("SET CONSTRAINTS ALL IMMEDIATE")  # what waits to be checked would refuse it first
     return lambda: connection.cursor().execute("TRUNCATE core_auditevent CASCADE")
+
+
+def replacement_of_another() -> Write:
+    row = VideoUploadFactory()
+    videos = {name: VideoFactory(corpus=row.corpus) for name in ("video", "replaces")}
+    return lambda: type(row).objects.filter(pk=row.pk).update(state="done", offset=100, **videos)
 
 
 def project_without_corpus() -> None:
@@ -104,6 +112,15 @@ REFUSED: Refused = {
     "video_upload_is_read_when_whole": change(VideoUploadFactory, state="reading"),
     "video_upload_failed_says_why": change(VideoUploadFactory, offset=100, state="failed"),
     "video_upload_done_has_its_video": change(VideoUploadFactory, offset=100, state="done"),
+    "video_upload_is_of_the_video_it_replaces": replacement_of_another,
+    "moment_old_preview_is_ready": change(uncut, preview_is_old=True),
+    "video_retired_says_why_and_has_no_file": change(VideoFactory, retired_at=NOW),
+    "moment_retired_has_no_files": change(MomentFactory, preview_state="retired"),
+    "video_folder_running_once_per_corpus": again(video_folder, corpus=CorpusFactory),
+    "video_folder_state_is_known": change(video_folder, state="lost"),
+    "video_folder_path_is_absolute": change(video_folder, path="films"),
+    "video_folder_done_within_its_files": change(video_folder, n_done=1, n_files=1, n_added=1, n_problems=1),
+    "video_folder_failed_says_why": change(video_folder, state="failed"),
     "video_upload_unfinished_once_per_name": again(VideoUploadFactory, project=ProjectFactory, name="a"),
     "video_part_once_per_upload_and_start": again(part, upload=VideoUploadFactory),
     "video_part_is_not_empty": change(part, size=0),

@@ -96,6 +96,8 @@ BY_ROLE = [
         ByRole("get", route, "video", STAFF)
         for route in ("models_runner:video", "annotation:video", "annotation:video-file", "annotation:video-poster")
     ),
+    ByRole("get", "annotation:video-replace", "video", LEAD),
+    ByRole("get", "judging:video-retire", "video", LEAD),
     ByRole("post", "judging:webhook-delete", "webhook", LEAD),
     ByRole("post", "api:finish", "project", ANNOTATOR),
     ByRole("get", "api:train-set-json", "train_set", STAFF),
@@ -123,6 +125,7 @@ BY_ROLE = [
     ByRole("post", "api:train-sets", "project", STAFF),
     ByRole("delete", "api:train-set", "train_set", STAFF),
     ByRole("post", "api:video-uploads", "project", STAFF),
+    ByRole("post", "api:subtitles", "project", STAFF),
     *(ByRole(method, "api:video-upload", "video_upload", STAFF) for method in ("get", "head", "patch", "delete")),
     ByRole("post", "api:proposals", "project", STAFF),
     ByRole("get", "api:proposal", "proposal", STAFF),

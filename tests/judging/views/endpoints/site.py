@@ -17,7 +17,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Membership, Project, User
-from annotation.models import NamedQuerySet, Pooling, Proposal, Topic, TrainSet, VideoUpload
+from annotation.models import NamedQuerySet, Pooling, Proposal, Topic, TrainSet, VideoFolder, VideoUpload
 from annotation.statistics.services import statistics_compute
 from annotation.topics.services import topic_create
 from judging.guidelines.services import draft_open
@@ -69,6 +69,7 @@ from tests.factories import (
     QualityAlertFactory,
     QueryCheckFactory,
     QueryFactory,
+    UserFactory,
     VideoFactory,
     VideoUploadFactory,
     WebhookFactory,
@@ -209,6 +210,11 @@ class Site:
     @cached_property
     def video_upload(self) -> VideoUpload:
         return VideoUploadFactory(project=self.project)  # type: ignore[no-any-return]
+
+    @cached_property
+    def video_folder(self) -> VideoFolder:
+        about = {"project": self.project, "corpus": self.project.dataset.corpus, "started_by": UserFactory()}
+        return VideoFolder.objects.create(path="/films", state="cancelled", **about)
 
     @cached_property
     def train_form(self) -> dict[str, object]:

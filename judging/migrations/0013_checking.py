@@ -12,8 +12,8 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('accounts', '0008_writers'),
-        ('annotation', '0014_new_moments'),
-        ('judging', '0011_collection'),
+        ('annotation', '0017_video_folders'),
+        ('judging', '0012_retirement'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
