@@ -73,11 +73,9 @@ def video_retire(*, project: Project, video: Video, lead: User, reason: str) -> 
 
 
 def _clips_retire(video: Video, now: datetime) -> None:
-    clips = WritingClip.objects.filter(video=video, state__in=[WritingClip.State.OPEN, WritingClip.State.EXHAUSTED])
-    keys = list(clips.select_for_update(no_key=True).order_by("pk").values_list("pk", flat=True))
     assignments = ClipAssignment.objects.filter(clip__video=video, state=ClipAssignment.State.OPEN)
     assignments.update(state=ClipAssignment.State.RETURNED, ended_at=now)
-    WritingClip.objects.filter(pk__in=keys).update(state=WritingClip.State.RETIRED)
+    WritingClip.objects.filter(video=video).update(state=WritingClip.State.RETIRED)
 
 
 @durable(TASK)
