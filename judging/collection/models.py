@@ -256,7 +256,7 @@ class WrittenQuery(models.Model):
     start_s = models.FloatField()
     end_s = models.FloatField()
     created_at = models.DateTimeField(auto_now_add=True)
-    state = models.CharField(max_length=9, choices=State, default=State.WAITING)
+    state = models.CharField(max_length=9, choices=State, default=State.WAITING, db_default=State.WAITING.value)
     description = models.OneToOneField(
         Description, models.PROTECT, null=True, related_name="written_query", help_text="Of an accepted query."
     )

@@ -82,7 +82,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='writtenquery',
             name='state',
-            field=models.CharField(choices=[('waiting', 'Waiting'), ('accepted', 'Accepted'), ('sent_back', 'sent back'), ('rejected', 'Rejected')], default='waiting', max_length=9),
+            field=models.CharField(choices=[('waiting', 'Waiting'), ('accepted', 'Accepted'), ('sent_back', 'sent back'), ('rejected', 'Rejected')], db_default='waiting', default='waiting', max_length=9),
         ),
         migrations.AlterField(
             model_name='clipassignment',

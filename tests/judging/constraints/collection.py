@@ -142,7 +142,9 @@ MORE: More = {
         "who moves bounds says why": adding(QueryCheckFactory, decision="correct", reason=""),
         "who accepts has no reason": adding(QueryCheckFactory, decision="accept"),
     },
-    "query_check_starts_before_end": {"no moment starts before its video": adding(QueryCheckFactory, start_s=-1)},
+    "query_check_starts_before_end": {
+        "no checker moves a start before its video": adding(QueryCheckFactory, start_s=-1)
+    },
     "rows of judging_writtenquery are kept": {
         "words stay as they were submitted": change(WrittenQueryFactory, text="Another one."),
         "a written query stays": lambda: row_deleted(WrittenQueryFactory),

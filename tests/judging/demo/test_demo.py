@@ -33,12 +33,12 @@ class TestSeed:
         assert len(set(texts)) == len(texts)
         assert not project.queries.filter(split="train", text__in=texts).exists()
         job = Job.objects.get(project=project)
-        assert (job.state, job.done, job.total) == ("running", 0, videos + 7)
+        assert (job.state, job.done, job.total) == ("running", 0, videos + 8)
 
     def test_people(self) -> None:
         project = seeded()
         roles = Counter(project.memberships.values_list("roles__0", "user__is_simulated"))
-        names = ("lead", "admin", "annotator", "participant")
+        names = ("lead", "admin", "annotator", "participant", "writer", "checker")
         assert roles == {**{(name, False): 1 for name in names}, ("annotator", True): 7}
         for name in names:
             assert User.objects.get(username=name).check_password(f"{name}-demo")

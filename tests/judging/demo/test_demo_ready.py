@@ -279,7 +279,7 @@ def test_no_page_is_empty(ready: Project, username: str) -> None:
         empty |= marks - EMPTY_BY_NATURE.keys()
     assert empty == set()
     assert username != "lead" or figures == BY_NAME.keys()
-    assert len(kinds) > {"lead": 60, "admin": 50, "annotator": 8, "participant": 6}[username]
+    assert len(kinds) > {"lead": 60, "admin": 50, "annotator": 8, "participant": 6, "writer": 3, "checker": 3}[username]
 
 
 class TestVisitor:

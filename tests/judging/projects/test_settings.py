@@ -316,7 +316,7 @@ class TestPolicy:
     def test_admins_look(self, project: Project) -> None:
         page = page_of(logged_in(admin(project)), "policy", project)
         assert "Save as a new version" not in page
-        assert page.count("<fieldset disabled>") == 7
+        assert page.count("<fieldset disabled>") == 8
 
 
 def test_the_page_shows_every_value_of_the_policy() -> None:
