@@ -142,6 +142,10 @@ class Client(Requests):
         files = {"file": file} if durations is None else {"file": file, "durations": durations}
         return self._upload("corpora/imports/", files, {"corpus_name": corpus_name, **fields})
 
+    def subtitles_set(self, project: str, file: str | Path) -> Json:
+        """Give the video that a file, .srt or .vtt, is named after the subtitles in it; those it has are replaced."""
+        return self._upload(f"projects/{project}/subtitles/", {"file": file}, {})
+
     def corpus_import(self, uuid: str) -> Json:
         """Return how far an import is, and what its check found."""
         return self._row("GET", f"corpora/imports/{uuid}/")

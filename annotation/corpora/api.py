@@ -8,7 +8,7 @@ from django.http import FileResponse, QueryDict, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
+from drf_spectacular.utils import OpenApiParameter, OpenApiRequest, extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -225,12 +225,16 @@ class ImportReport(ApiView):
         return report_download(own_import(request, import_uuid))
 
 
+NAME_EXAMPLE = {"schema": {"type": "string"}, "example": 'form-data; name="file"; filename="film.srt"'}
+NAMED_FILE = {"file": {"headers": {"Content-Disposition": NAME_EXAMPLE}}}
+
+
 class Subtitles(FileView):
     limit, instead = "IMPORT_MAX_MB", "split it: subtitles are texts"
 
     @extend_schema(
         operation_id="subtitles_set",
-        request={"multipart/form-data": SubtitlesInput},
+        request={"multipart/form-data": OpenApiRequest(SubtitlesInput, encoding=NAMED_FILE)},
         responses={200: SubtitlesOutput, **dict.fromkeys((400, 403, 404, 409, 413, 415, 422), Problem)},
     )
     def post(self, request: Request, project_uuid: UUID) -> Response:

@@ -7,7 +7,7 @@ import pytest
 from django import forms
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from annotation.corpora.forms import ImportForm
+from annotation.corpora.forms import ImportForm, SubtitlesForm
 from annotation.topics.forms import TopicImportForm
 from core.files import text_or_packed
 from judging.imports.views import JudgmentImportForm
@@ -44,7 +44,8 @@ def test_every_form_that_takes_a_file_looks_into_it() -> None:
 
     ours = {one for one in all_forms(forms.BaseForm) if one.__module__.split(".")[0] in ("config", *APPS)}
     fields = {form: field for form in ours for field in form.base_fields.values() if isinstance(field, forms.FileField)}
-    assert set(fields) == {ImportForm, JudgmentImportForm, RunForm, TopicImportForm, GroundTruthForm, TruthRunForm}
+    uploads = {ImportForm, JudgmentImportForm, RunForm, SubtitlesForm, TopicImportForm, GroundTruthForm, TruthRunForm}
+    assert set(fields) == uploads
     for field in fields.values():
         with pytest.raises(forms.ValidationError, match="neither a text"):
             field.clean(SimpleUploadedFile("data.json", PICTURE, content_type="application/json"))

@@ -27,6 +27,7 @@ from tests.factories import (
     MembershipFactory,
     PoolingFactory,
     ProjectFactory,
+    VideoFactory,
     VideoUploadFactory,
     WebhookFactory,
     WrittenQueryFactory,
@@ -80,7 +81,11 @@ class ReleasedSite:
             "stranger": MembershipFactory().user,
         }
         self._assign_pairs()
+        VideoFactory(corpus=self.project.dataset.corpus, name="film")
         waiting_query = WrittenQueryFactory(assignment__clip__round__project=self.project)
+        for row in (waiting_query.assignment, waiting_query.clip):
+            row.n_queries = 1
+            row.save()
         features_of(self.project, folder)
         own = bring(team, release, run_json({10: GOOD}))
         by_lead = bring(member_of(hand_made, hand_made.lead), release, run_json({10: GOOD}), system="trained")
@@ -197,6 +202,7 @@ class ReleasedSite:
             ),
             "corpus_import_confirm": Right({"skip_bad": True}),
             "video_upload_begin": Right(headers={"Upload-Length": "3", "Upload-Metadata": "filename ZmlsbS5tcDQ="}),
+            "subtitles_set": Right({"file": b"1\n00:00:01,000 --> 00:00:02,000\nHello.\n"}),
             "video_piece": Right(b"abc", headers={"Upload-Offset": "0"}),
         }
 

@@ -77,7 +77,7 @@ def test_pages_and_help(project: Project) -> None:
         paragraph.text for paragraph in help_paragraphs() if "further annotators" in paragraph.text
     ]
     assert {paragraph.part for paragraph in help_paragraphs()} == {
-        *("annotators", "leads", "admins", "leaderboard", "programs")
+        *("annotators", "writers", "checkers", "leads", "admins", "leaderboard", "programs")
     }
 
 
