@@ -151,7 +151,7 @@ class TestRejected:
         assert (clip.state, clip.n_queries) == ("open", 1)
         assert clip_counts(row) | {"in_hand": 0} == {
             **{"clips": 2, "complete": 0, "exhausted": 0, "in_hand": 0, "queries": 1, "waiting": 1},
-            **{"accepted": 0, "rejected": 2, "target": 4},
+            **{"accepted": 0, "rejected": 2, "retired": 0, "target": 4},
         }
         assert take(row, writer(row.project)).clip == query.clip
 
