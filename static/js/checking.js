@@ -22,10 +22,6 @@ document.addEventListener("DOMContentLoaded", () => {
   };
 
   form.addEventListener("input", showButtons);
-  form.addEventListener("submit", ({ submitter }) => {
-    setTimeout(() => form.querySelectorAll("button").forEach((one) => (one.disabled = true)));
-    submitter?.setAttribute("aria-busy", "true");
-  });
   section.addEventListener("click", ({ target }) => {
     const seconds = target.closest("[data-seek]")?.dataset.seek;
     if (seconds) player.seek(Number(seconds));
