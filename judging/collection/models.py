@@ -8,7 +8,7 @@ from django.db.models import F, Q
 
 from accounts.models import Project
 from annotation.models import Description, Video
-from judging.collection.rules import LEAST_TOKENS, MOST_OVERLAP, SHARES, TYPES, Checks
+from judging.collection.rules import LEAST_TOKENS, MOST_OVERLAP, SHARES, TYPE_LABELS, TYPES, Checks
 
 
 class QueryType(models.TextChoices):
@@ -86,6 +86,10 @@ class WritingRound(models.Model):
     def types(self) -> tuple[str, ...]:
         """The types it asks for, in the order of TYPES."""
         return tuple(type_ for type_ in TYPES if self.shares[type_])
+
+    @property
+    def type_labels(self) -> list[str]:
+        return [TYPE_LABELS[type_] for type_ in self.types]
 
     @property
     def checks(self) -> Checks:
