@@ -17,7 +17,7 @@ from judging.models import QueryCheck, WrittenQuery
 
 
 class CheckOutput(serializers.ModelSerializer[QueryCheck]):
-    """The decision of a checker about a query; who it was is not said."""
+    """The decision of a checker about a query; without the name of the checker."""
 
     class Meta:
         model = QueryCheck
@@ -25,7 +25,7 @@ class CheckOutput(serializers.ModelSerializer[QueryCheck]):
 
 
 class WrittenQueryOutput(serializers.ModelSerializer[WrittenQuery]):
-    """A query as it was submitted, and its check where it has one; who wrote it is not said."""
+    """A query as it was submitted, and its check where it has one; without the name of the writer."""
 
     video = serializers.CharField(source="clip.video.name")
     round = serializers.UUIDField(source="clip.round.uuid")

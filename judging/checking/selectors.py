@@ -1,4 +1,4 @@
-"""Reads for checkers: which query is next, what else is said about its video, and which queries it resembles."""
+"""Reads for checkers: which query is next, what else describes its video, and which queries it resembles."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -59,7 +59,7 @@ class Neighbour(NamedTuple):
 
 
 def neighbours_of(query: WrittenQuery) -> list[Neighbour]:
-    """Return what else is said about the video, the most alike first: descriptions and queries that wait."""
+    """Return what else describes the video, the most alike first: descriptions and queries that wait."""
     video, words = query.clip.video_id, word_set(query.text)
     descriptions = Description.objects.filter(moment__video=video).select_related("moment")
     waiting = WrittenQuery.objects.filter(clip__video=video, state=State.WAITING).exclude(pk=query.pk)

@@ -70,7 +70,7 @@ class MembersForm(SubmitForm):
 
 
 class RoundForm(MembersForm):
-    """A new round: what is asked for, and of how many queries of a clip."""
+    """A new round: the types of its queries, and how many a clip gets."""
 
     name = forms.CharField(max_length=100, error_messages={"required": "Give the round a name."})
     kind = forms.ChoiceField(label="Types of queries", choices=list(KIND_LABELS.items()), initial="visual")

@@ -34,7 +34,7 @@ class WritingRound(models.Model):
     project = models.ForeignKey(Project, models.PROTECT, related_name="writing_rounds")
     name = models.CharField(max_length=100)
     share_v = models.PositiveSmallIntegerField(default=SHARES["v"], help_text="Of queries about the video; 0: none.")
-    share_t = models.PositiveSmallIntegerField(default=SHARES["t"], help_text="Of queries about what is said.")
+    share_t = models.PositiveSmallIntegerField(default=SHARES["t"], help_text="Of queries about the subtitles.")
     share_vt = models.PositiveSmallIntegerField(default=SHARES["vt"], help_text="Of queries about both.")
     queries_per_clip = models.PositiveSmallIntegerField(default=5, help_text="Of all writers together.")
     queries_per_visit = models.PositiveSmallIntegerField(default=1, help_text="Of one writer, each for a moment.")

@@ -1,4 +1,4 @@
-"""Which queries may be written, with reasons; and which type of query a writer is asked for next. Pure.
+"""Which queries may be written, with reasons; and which type a writer should write next. Pure.
 
 ``static/js/marking_checks.js`` holds the same checks for the page; tests/judging/collection/checks.json tries both.
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-TYPES = ("v", "t", "vt")  # as TVR's files have them: what is seen, what is said in the subtitles, both
+TYPES = ("v", "t", "vt")  # as TVR's files have them: the video, its subtitles, both
 TYPE_LABELS = {"v": "Video", "t": "Subtitle", "vt": "Video and subtitle"}
 KINDS = {"visual": ("v", "vt"), "textual": ("t", "vt"), "all": TYPES}
 SHARES = {"v": 75, "t": 9, "vt": 16}  # percent of TVR's queries (Lei et al. 2020, arXiv:2001.09099, section 3)

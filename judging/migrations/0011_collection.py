@@ -64,7 +64,7 @@ class Migration(migrations.Migration):
                 ('uuid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
                 ('name', models.CharField(max_length=100)),
                 ('share_v', models.PositiveSmallIntegerField(default=75, help_text='Of queries about the video; 0: none.')),
-                ('share_t', models.PositiveSmallIntegerField(default=9, help_text='Of queries about what is said.')),
+                ('share_t', models.PositiveSmallIntegerField(default=9, help_text='Of queries about the subtitles.')),
                 ('share_vt', models.PositiveSmallIntegerField(default=16, help_text='Of queries about both.')),
                 ('queries_per_clip', models.PositiveSmallIntegerField(default=5, help_text='Of all writers together.')),
                 ('queries_per_visit', models.PositiveSmallIntegerField(default=1, help_text='Of one writer, each for a moment.')),
