@@ -10,7 +10,7 @@ from django.utils import timezone
 from judging.models import Assignment, Batch
 from tests.production.topology import Site
 from tests.production.topology.project import Scenario, always, judge_all, take
-from tests.production.topology.site import eventually
+from tests.production.topology.site import eventually, restart
 
 # A task of every queue but `judging`, its arguments behind the row's key, and the table that it reads first
 LATCHED: dict[str, tuple[tuple[object, ...], str]] = {
@@ -19,7 +19,8 @@ LATCHED: dict[str, tuple[tuple[object, ...], str]] = {
     "models_runner.tasks.training_work": ((), "models_runner_training"),  # gpu
     "models_runner.tasks.search_work": (("words", 10, False), "models_runner_training"),  # search
 }
-WAITING = "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = ANY (%s::regclass[])"
+# Sessions that wait for a lock, be it for one that another waiting session holds
+WAITING = "SELECT count(DISTINCT pid) FROM pg_locks WHERE NOT granted"
 
 
 @contextmanager
@@ -27,15 +28,16 @@ def every_other_worker_busy(site: Site) -> Iterator[None]:
     """Inside the block each process of the other workers waits for a table, and more of the same stands in each queue.
 
     The latch is an exclusive lock of those tables: PostgreSQL itself says how many wait, and none goes on before the
-    block ends.
+    block ends. The workers start anew: one that has lost its broker once takes fewer tasks at a time until one ends.
     """
     tables = sorted({table for _, table in LATCHED.values()})
     others = [*site.workers, site.gpu, site.search]
     processes = sum(worker.processes for worker in others)
+    restart(others)
     with site.postgres.connect(autocommit=False) as latch, site.postgres.connect() as looking:
 
         def waiting() -> int:
-            row = looking.execute(WAITING, [tables]).fetchone()
+            row = looking.execute(WAITING).fetchone()
             assert row is not None
             return int(row[0])
 
