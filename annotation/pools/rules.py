@@ -14,7 +14,7 @@ Source: TVR-Ranking, appendix B.3 (arXiv:2407.06597): 10 random queries, the 60 
 import os
 import random
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Self, TypeVar
@@ -296,17 +296,48 @@ def best_ranks(ranked: Iterable[tuple[int, int]]) -> dict[int, int]:
     return best
 
 
-def pooled(results: Iterable[Found], *, depth: int, candidate_ids: Collection[int] = ()) -> list[int]:
+def pooled(
+    results: Iterable[Found],
+    *,
+    depth: int,
+    candidate_ids: Collection[int] = (),
+    most: int | None = None,
+    in_turns: bool = False,
+) -> list[int]:
     """The moments to add to a query's pool: returned within ``depth`` by some source, and not held yet.
 
-    The best rank in any source goes first, then what more sources returned, then the smaller id.
+    By rank, the best rank in any source goes first, then what more sources returned, then the smaller id. In turns, each
+    source, the smallest id first, adds the best of its moments that is not taken yet, until none is left: so each has its
+    share, however many of its moments others rank better.
+
+    Args:
+        most: moments that are taken; None for all.
     """
     best: dict[int, dict[int, int]] = {}
     for source, moment, rank in results:
         if rank <= depth and moment not in candidate_ids:
             ranks = best.setdefault(moment, {})
             ranks[source] = min(rank, ranks.get(source, rank))
-    return sorted(best, key=lambda moment: (min(best[moment].values()), -len(best[moment]), moment))
+    by_rank = sorted(best, key=lambda moment: (min(best[moment].values()), -len(best[moment]), moment))
+    return (_taken_in_turns(best) if in_turns else by_rank)[:most]
+
+
+def _taken_in_turns(ranks: Mapping[int, Mapping[int, int]]) -> list[int]:
+    """Moments with their rank by source, as the sources take them in turns."""
+    by_source: dict[int, list[tuple[int, int]]] = {}
+    for moment, by in ranks.items():
+        for source, rank in by.items():
+            by_source.setdefault(source, []).append((rank, moment))
+    queues = [iter(sorted(by_source[source])) for source in sorted(by_source)]
+    taken: dict[int, None] = {}
+    while queues:
+        for queue in list(queues):
+            moment = next((moment for _, moment in queue if moment not in taken), None)
+            if moment is None:
+                queues.remove(queue)
+            else:
+                taken[moment] = None
+    return list(taken)
 
 
 def in_batches(candidates: Sequence[T], size: int) -> list[Sequence[T]]:

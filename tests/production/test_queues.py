@@ -1,6 +1,6 @@
 """Judging waits for no other work: its queue has a worker that nothing else can take."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 
@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from judging.models import Assignment, Batch
 from tests.production.topology import Site
+from tests.production.topology.hosts import Worker
 from tests.production.topology.project import Scenario, always, judge_all, take
 from tests.production.topology.site import eventually, restart
 
@@ -45,12 +46,17 @@ def every_other_worker_busy(site: Site) -> Iterator[None]:
         for task, (args, _) in LATCHED.items():
             for number in range(1, 2 * processes + 1):  # rows that are in no table, each claimed once
                 current_app.send_task(task, (-number, *args), ignore_result=True)
-        eventually(lambda: waiting() >= processes)
+        eventually(lambda: waiting() >= processes, explain=lambda: {**lengths(site), **logs(others)})
         assert min(lengths(site).values()) > 0, lengths(site)
         yield
         assert waiting() >= processes  # nothing has gone on meanwhile
         latch.rollback()
     eventually(lambda: not any(lengths(site).values()))
+
+
+def logs(workers: Sequence[Worker]) -> dict[str, str]:
+    """The end of each worker's log, by its name."""
+    return {worker.name: worker.tail(10) for worker in workers}
 
 
 def lengths(site: Site) -> dict[str, int]:

@@ -248,9 +248,16 @@ def restart(servers: Sequence[Server]) -> None:
 PATIENCE_S = 900  # nothing is asked to be quick: whatever comes at all may come on a machine that does much else
 
 
-def eventually(there: Callable[[], object], *, seconds: float = PATIENCE_S, every: float = 0.1) -> None:
-    """Wait until ``there()`` is true; ``seconds`` only where what is tested is how long it takes."""
+def eventually(
+    there: Callable[[], object],
+    *,
+    seconds: float = PATIENCE_S,
+    every: float = 0.1,
+    explain: Callable[[], object] = str,
+) -> None:
+    """Wait until ``there()`` is true; ``seconds`` only where what is tested is how long it takes. A failure ends with
+    what ``explain()`` returns."""
     deadline = time.monotonic() + seconds
     while not there():
-        assert time.monotonic() < deadline, f"{there} is not so after {seconds:.0f} s"
+        assert time.monotonic() < deadline, f"{there} is not so after {seconds:.0f} s {explain()}"
         time.sleep(every)
