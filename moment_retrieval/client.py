@@ -482,7 +482,8 @@ class Client(Requests):
     def pool_plan(self, project: str, *, runs: list[str], **options: Any) -> Json:
         """Plan a pool from runs, with ``depth``, ``iou_min`` and a ``split`` or ``query_set``.
 
-        ``makes_moments`` makes moments of the spans that fit none.
+        ``makes_moments`` makes moments of the spans that fit none; ``most`` new candidates a query gets at most, by
+        ``mixing`` of runs: ``rank`` or ``turns``.
         """
         return self._row("POST", f"projects/{project}/pools/", {"runs": runs, **options}, once=True)
 

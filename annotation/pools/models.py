@@ -17,6 +17,12 @@ class Pooling(models.Model):
     A coverage study is one of two sources, neither of them a run: the ranking by similarity, and a random draw.
     """
 
+    class Mixing(models.TextChoices):
+        """Which moments go first where a query gets not all of them."""
+
+        RANK = "rank", "the best rank in any run first"
+        TURNS = "turns", "one of each run in turn"
+
     class State(models.TextChoices):
         PREPARING = "preparing"  # the runs are being read
         READY = "ready"  # waits for a person's word
@@ -34,6 +40,8 @@ class Pooling(models.Model):
     makes_moments = models.BooleanField(
         default=False, db_default=False, help_text="Spans that fit no moment become moments when it is opened."
     )
+    most = models.PositiveSmallIntegerField(null=True, help_text="New candidates of a query at most; null: all.")
+    mixing = models.CharField(max_length=5, choices=Mixing, default=Mixing.RANK, db_default=Mixing.RANK)
     seed = models.PositiveBigIntegerField(null=True, help_text="Of a coverage study's draw; null for runs.")
     others = models.PositiveSmallIntegerField(null=True, help_text="Moments a coverage study draws for each query.")
     state = models.CharField(max_length=9, choices=State, default=State.PREPARING)
@@ -47,6 +55,11 @@ class Pooling(models.Model):
         constraints = [
             models.CheckConstraint(condition=Q(depth__range=(1, 1000)), name="pooling_depth_from_1_to_1000"),
             models.CheckConstraint(condition=Q(iou_min__gt=0, iou_min__lte=1), name="pooling_iou_above_0_to_1"),
+            models.CheckConstraint(
+                condition=Q(most__isnull=True) | Q(most__range=(1, 1000), seed__isnull=True),
+                name="pooling_of_runs_has_most_from_1_to_1000",
+            ),
+            models.CheckConstraint(condition=Q(mixing__in=["rank", "turns"]), name="pooling_mixing_is_known"),
             models.CheckConstraint(condition=Q(split__in=["", "val", "test"]), name="pooling_split_is_judged"),
             models.CheckConstraint(condition=~Q(state="failed") | ~Q(error=""), name="pooling_failed_says_why"),
             models.CheckConstraint(

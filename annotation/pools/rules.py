@@ -306,12 +306,12 @@ def pooled(
 ) -> list[int]:
     """The moments to add to a query's pool: returned within ``depth`` by some source, and not held yet.
 
-    By rank, the best rank in any source goes first, then what more sources returned, then the smaller id. In turns, each
-    source, the smallest id first, adds the best of its moments that is not taken yet, until none is left: so each has its
-    share, however many of its moments others rank better.
+    By rank, the best rank in any source goes first, then what more sources returned, then the smaller id. In turns,
+    each source, the smallest id first, adds the best of its moments that is not among them yet, until none is left: so
+    each has its share, however many of its moments others rank better.
 
     Args:
-        most: moments that are taken; None for all.
+        most: so many of them; None for all.
     """
     best: dict[int, dict[int, int]] = {}
     for source, moment, rank in results:
@@ -319,25 +319,25 @@ def pooled(
             ranks = best.setdefault(moment, {})
             ranks[source] = min(rank, ranks.get(source, rank))
     by_rank = sorted(best, key=lambda moment: (min(best[moment].values()), -len(best[moment]), moment))
-    return (_taken_in_turns(best) if in_turns else by_rank)[:most]
+    return (_by_turns(best) if in_turns else by_rank)[:most]
 
 
-def _taken_in_turns(ranks: Mapping[int, Mapping[int, int]]) -> list[int]:
+def _by_turns(ranks: Mapping[int, Mapping[int, int]]) -> list[int]:
     """Moments with their rank by source, as the sources take them in turns."""
     by_source: dict[int, list[tuple[int, int]]] = {}
     for moment, by in ranks.items():
         for source, rank in by.items():
             by_source.setdefault(source, []).append((rank, moment))
     queues = [iter(sorted(by_source[source])) for source in sorted(by_source)]
-    taken: dict[int, None] = {}
+    order: dict[int, None] = {}
     while queues:
         for queue in list(queues):
-            moment = next((moment for _, moment in queue if moment not in taken), None)
-            if moment is None:
+            best = next((moment for _, moment in queue if moment not in order), None)
+            if best is None:
                 queues.remove(queue)
             else:
-                taken[moment] = None
-    return list(taken)
+                order[best] = None
+    return list(order)
 
 
 def in_batches(candidates: Sequence[T], size: int) -> list[Sequence[T]]:

@@ -122,6 +122,7 @@ class Counts(NamedTuple):
     new: int = 0
     new_alone: int = 0
     batches: int = 0  # only of all sources: a query's batches hold what any of them returned
+    surplus: int = 0  # only of all sources: new ones beyond the most that a query gets
 
     @property
     def known(self) -> int:
@@ -129,7 +130,7 @@ class Counts(NamedTuple):
 
     @property
     def to_judge(self) -> int:
-        return self.new + self.passed_over
+        return self.new - self.surplus + self.passed_over
 
 
 @dataclass(frozen=True)
@@ -202,6 +203,8 @@ def pool_report(pooling: Pooling) -> PoolReport:
         returned = [by_source[query.pk].get(source.pk, Counts()) for source in sources]
         total = _sum(returned)
         union = Counts(1, total.spans, total.unmatched, total.without_preview, *in_all.get(query.pk, []))
+        most = union.new if pooling.most is None else pooling.most
+        union = union._replace(surplus=max(0, union.new - most))
         n_batches = math.ceil(union.to_judge / pooling.project.batch_size)
         rows.append(QueryReport(query, returned, union._replace(batches=n_batches)))
     totals = [(source, _sum(row.by_source[index] for row in rows)) for index, source in enumerate(sources)]

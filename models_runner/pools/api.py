@@ -44,8 +44,8 @@ class PoolOutput(serializers.ModelSerializer[Pooling]):
     class Meta:
         model = Pooling
         fields = [
-            *("uuid", "sources", "depth", "iou_min", "makes_moments", "split", "query_set", "state", "error"),
-            *("created_at", "opened_at"),
+            *("uuid", "sources", "depth", "iou_min", "makes_moments", "most", "mixing", "split", "query_set"),
+            *("state", "error", "created_at", "opened_at"),
         ]
 
 
@@ -61,6 +61,7 @@ class CountsOutput(serializers.Serializer[Any]):
     in_similarity = serializers.IntegerField(help_text="Moments that were ranked by similarity already.")
     in_earlier_pools = serializers.IntegerField()
     new = serializers.IntegerField()
+    surplus = serializers.IntegerField(help_text="New ones beyond the most that a query gets, which are not judged.")
     to_judge = serializers.IntegerField()
     batches = serializers.IntegerField()
 
@@ -90,6 +91,12 @@ class PoolInput(serializers.Serializer[Any]):
         help_text=f"Overlap from which a span stands for a moment; left out {IOU_MIN}, or {JOIN_IOU} to make some.",
     )
     makes_moments = YesNoField(required=False, help_text="Spans that fit no moment become moments when it is opened.")
+    most = serializers.IntegerField(required=False, help_text="New candidates of a query at most; all if left out.")
+    mixing = ChoiceOfField(
+        Pooling.Mixing.values,
+        required=False,
+        help_text="Which go first: the best rank in any run, or one of each run in turn; rank if left out.",
+    )
     split = ChoiceOfField([Query.Split.VAL.value, Query.Split.TEST.value], required=False)
     query_set = KeyField(required=False, help_text="Only queries of this set; or name a split, or neither for all.")
 

@@ -6,7 +6,7 @@ from uuid import UUID
 from django import forms
 
 from accounts.models import Project
-from annotation.models import Query
+from annotation.models import Pooling, Query
 from annotation.pools.rules import DEPTHS, IOU_MIN, JOIN_IOU, RUN_DEPTH, iou_by_default
 from annotation.pools.services.poolings import Scope
 from models_runner.models import Run
@@ -39,6 +39,20 @@ class PoolForm(forms.Form):
         required=False,
         help_text="When the pool is opened; their clips are cut first. Without it such spans are left out and counted.",
     )
+    most = forms.IntegerField(
+        label="New candidates of a query",
+        min_value=DEPTHS[0],
+        max_value=DEPTHS[1],
+        required=False,
+        help_text="At most. Empty: all that the runs return.",
+    )
+    mixing = forms.ChoiceField(
+        label="Which go first",
+        choices=Pooling.Mixing.choices,
+        initial=Pooling.Mixing.RANK,
+        required=False,
+        help_text="In turn, each run brings as many as any other.",
+    )
     which = forms.ChoiceField(label="Queries", error_messages={"invalid_choice": "Choose which queries."})
 
     def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
@@ -67,6 +81,8 @@ class PoolForm(forms.Form):
             depth=form_data["depth"],
             iou_min=iou_by_default(makes_moments=makes_moments) if iou_min is None else iou_min,
             makes_moments=makes_moments,
+            most=form_data["most"],
+            mixing=form_data["mixing"] or Pooling.Mixing.RANK,
             split=name if kind == "split" else "",
             query_set=self.sets[str(UUID(name))] if kind == "set" else None,
         )

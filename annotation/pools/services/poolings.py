@@ -27,6 +27,7 @@ from annotation.models import (
     Pooling,
     PoolSource,
     PoolSpan,
+    PoolSpanEntry,
     Query,
 )
 from annotation.pools import rules
@@ -60,12 +61,14 @@ class Returned(NamedTuple):
 
 @dataclass(frozen=True)
 class Scope:
-    """How deep to pool, from which overlap a span is a moment, and for which queries. Raises NotPossible where depth
-    or threshold is out of range."""
+    """How deep to pool, from which overlap a span is a moment, how many moments a query gets, and which queries. Raises
+    NotPossible where a number is out of range."""
 
     depth: int = rules.RUN_DEPTH
     iou_min: float = rules.IOU_MIN
     makes_moments: bool = False  # of spans that fit none
+    most: int | None = None  # new candidates of a query; all
+    mixing: str = Pooling.Mixing.RANK  # which of them go first
     split: str = ""  # both judged ones
     query_set: NamedQuerySet | None = None  # all
 
@@ -74,6 +77,8 @@ class Scope:
             raise NotPossible(f"The depth is a number from {rules.DEPTHS[0]} to {rules.DEPTHS[1]}.")
         if not 0 < self.iou_min <= 1:
             raise NotPossible("The IoU is above 0, and at most 1.")
+        if self.most is not None and not rules.DEPTHS[0] <= self.most <= rules.DEPTHS[1]:
+            raise NotPossible(f"A query gets {rules.DEPTHS[0]} to {rules.DEPTHS[1]} new candidates at most.")
 
 
 @transaction.atomic
@@ -148,6 +153,39 @@ def pooling_plan(*, pooling: Pooling, queries: Mapping[int, int], returned: Iter
         intake.check()
         if intake.spans:
             spans_store(pooling=pooling, spans=intake.spans, answers=answer_rows, videos=intake.videos)
+            _surplus_spans_drop(pooling)
+
+
+def _surplus_spans_drop(pooling: Pooling) -> None:
+    """Drop spans that no query takes, as each gets so many new candidates at most: no moment is made of them."""
+    if pooling.most is None:
+        return
+    results: dict[int, list[rules.Found]] = {}
+    for query, source, moment, rank in PoolEntry.objects.filter(answer__source__pooling=pooling).values_list(
+        "answer__query", "answer__source", "moment", "rank"
+    ):
+        results.setdefault(query, []).append(rules.Found(source, moment, rank))
+    for query, source, span, rank in PoolSpanEntry.objects.filter(span__pooling=pooling).values_list(
+        "answer__query", "answer__source", "span", "rank"
+    ):
+        results.setdefault(query, []).append(rules.Found(source, -span, rank))  # below 0, as no moment is
+    candidates: dict[int, set[int]] = {}
+    for query, moment in Candidate.objects.filter(query__in=results).values_list("query", "moment"):
+        candidates.setdefault(query, set()).add(moment)
+    spans_to_keep = {
+        -moment
+        for query, found in results.items()
+        for moment in _to_add(pooling, found, candidates.get(query, set()), most=pooling.most)
+        if moment < 0
+    }
+    PoolSpan.objects.filter(pooling=pooling).exclude(pk__in=spans_to_keep).delete()
+
+
+def _to_add(
+    pooling: Pooling, results: Iterable[rules.Found], candidate_ids: Collection[int], *, most: int | None
+) -> list[int]:
+    in_turns = pooling.mixing == Pooling.Mixing.TURNS
+    return rules.pooled(results, depth=pooling.depth, candidate_ids=candidate_ids, most=most, in_turns=in_turns)
 
 
 @contextmanager
@@ -243,6 +281,7 @@ def pooling_confirm(*, pooling: Pooling, actor: User | None) -> Pooling:
         names, query_set = [source.name for source in row.sources.all()], row.query_set.name if row.query_set else ""
         action, facts = "pool.open", {"sources": names, "depth": row.depth, "iou_min": row.iou_min}
         facts |= {"split": row.split, "query_set": query_set}
+        facts |= {} if row.most is None else {"most": row.most, "mixing": row.mixing}
         facts |= {"new_moments": row.new_spans.filter(is_new=True).count()} if row.makes_moments else {}
     audit_record(project=row.project, actor=actor, action=action, subject=row.uuid, **facts)
     return row
@@ -255,13 +294,16 @@ def pooling_finish(*, pooling: Pooling) -> None:
 def candidates_pool(*, pooling: Pooling, query: Query) -> list[Candidate]:
     """Add what the plan holds for the query behind its last candidate; the caller holds the query's row.
 
-    A moment that is a candidate already, and one whose preview was lost meanwhile, is left out.
+    A moment that is a candidate already, and one whose preview was lost meanwhile, is left out; so is what goes beyond
+    the most that a query gets.
     """
     candidate_ids = set(query.candidates.values_list("moment", flat=True))
     entries = PoolEntry.objects.filter(answer__source__pooling=pooling, answer__query=query)
     watchable = entries.filter(moment__preview_state=Moment.Preview.READY)
     results = [rules.Found(*row) for row in watchable.values_list("answer__source", "moment", "rank")]
-    moments = rules.pooled(results, depth=pooling.depth, candidate_ids=candidate_ids)
+    n_added = query.candidates.filter(pooling=pooling).count()  # by a try that was broken off
+    most = None if pooling.most is None else max(0, pooling.most - n_added)
+    moments = _to_add(pooling, results, candidate_ids, most=most)
     last = query.candidates.aggregate(last=Max("rank"))["last"] or 0
     return Candidate.objects.bulk_create(
         Candidate(query=query, moment_id=moment, rank=rank, source=Candidate.Source.POOLED, pooling=pooling)

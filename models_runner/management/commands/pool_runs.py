@@ -39,6 +39,13 @@ class Command(MomentJudgeCommand):
             "--iou", type=float, help=f"from which a span is a moment ({IOU_MIN}; with --new-moments {JOIN_IOU})"
         )
         parser.add_argument("--new-moments", action="store_true", help="make moments of the spans that fit none")
+        parser.add_argument("--most", type=int, help="new candidates of a query at most (all)")
+        parser.add_argument(
+            "--mixing",
+            choices=Pooling.Mixing.values,
+            default=Pooling.Mixing.RANK.value,
+            help="which go first: the best rank in any run, or one of each run in turn (rank)",
+        )
         parser.add_argument("--split", choices=["val", "test"], default="", help="for its queries alone")
         parser.add_argument("--query-set", help="for the queries of this set alone")
         parser.add_argument("--corpus", type=Path, help="video_corpus.json for runs that name videos by other indexes")
@@ -78,6 +85,8 @@ class Command(MomentJudgeCommand):
             depth=options["depth"],
             iou_min=iou_by_default(makes_moments=makes_moments) if iou_min is None else iou_min,
             makes_moments=makes_moments,
+            most=options["most"],
+            mixing=options["mixing"],
             split=options["split"],
             query_set=query_set,
         )

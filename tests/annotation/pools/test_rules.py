@@ -140,6 +140,32 @@ class TestUnion:
         assert ranks == sorted(ranks)  # nobody who was found earlier comes later
         assert set(everything) <= set(pooled(run_rows, depth=depth + 1))
 
+    def test_by_rank_one_run_may_bring_all_and_in_turns_each_brings_its_own(self) -> None:
+        """The second run's ranks are one lower: by rank it brings one of three moments, in turns two of four."""
+        one = [Found(1, moment, rank) for rank, moment in enumerate([10, 20, 30], start=1)]
+        other = [Found(2, moment, rank) for rank, moment in enumerate([10, 50, 60], start=2)]
+        assert pooled([*one, *other], depth=9, most=3) == [10, 20, 30]
+        assert pooled([*one, *other], depth=9, most=4, in_turns=True) == [10, 50, 20, 60]
+        assert pooled([*one, *other], depth=9, in_turns=True) == [10, 50, 20, 60, 30]
+        assert pooled([*one, *other], depth=9, most=0) == []
+
+    @given(FOUND, DEPTHS, IN_POOL, st.integers(0, 9))
+    def test_in_turns_no_source_is_more_than_one_ahead(
+        self, run_rows: list[Found], depth: int, ids_in_pool: set[int], most: int
+    ) -> None:
+        """As long as it has moments left: of the moments that only it returned, counted with those it brought first."""
+        moments = pooled(run_rows, depth=depth, candidate_ids=ids_in_pool, most=most, in_turns=True)
+        everything = pooled(run_rows, depth=depth, candidate_ids=ids_in_pool)
+        assert len(moments) == min(most, len(everything)) and set(moments) <= set(everything)
+        assert set(pooled(run_rows, depth=depth, candidate_ids=ids_in_pool, in_turns=True)) == set(everything)
+        own = {
+            source: {row.moment for row in run_rows if row.source == source and row.rank <= depth}
+            for source in range(4)
+        }
+        for of_source in own.values():
+            if of_source - ids_in_pool - set(moments):  # it has some left, so it never missed its turn
+                assert sum(moment in of_source for moment in moments) >= len(moments) // sum(map(bool, own.values()))
+
     @given(FOUND, DEPTHS, st.randoms())
     def test_the_order_of_the_rows_does_not_matter(self, run_rows: list[Found], depth: int, chance: object) -> None:
         mixed = list(run_rows)

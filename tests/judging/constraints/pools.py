@@ -57,6 +57,8 @@ REFUSED: Refused = {
     "pooling_split_is_judged": change(PoolingFactory, split="train"),
     "pooling_draws_with_a_seed": change(PoolingFactory, seed=1),
     "pooling_failed_says_why": adding(pooling, state="failed"),
+    "pooling_of_runs_has_most_from_1_to_1000": change(PoolingFactory, most=0),
+    "pooling_mixing_is_known": change(PoolingFactory, mixing="x"),
     "pooling_of_a_draw_makes_no_moments": change(PoolingFactory, makes_moments=True, seed=1, others=1),
     "pool_span_once_per_pooling_and_span": again(span, pooling=PoolingFactory, video=VideoFactory),
     "pool_span_makes_a_moment_once": again(span, moment=MomentFactory, is_new=True),

@@ -73,6 +73,17 @@ def test_spans_become_moments_when_the_pool_is_opened(growing: Growing) -> None:
     assert pool_report(plan).union.new == 3
 
 
+def test_no_moment_is_made_beyond_the_most_that_a_query_gets(growing: Growing) -> None:
+    plan = growing.plan(ROWS, **OPTIONS, most=2)
+    growing.open(plan)
+    cut()
+    assert pool_open(pooling_id=plan.pk) == 1
+    spans = Moment.objects.filter(pool_spans__pooling=plan).order_by("start_s").values_list("start_s", "end_s")
+    assert list(spans) == [(13.0, 27.0), (41.0, 51.0)]
+    assert PoolSpan.objects.filter(pooling=plan).count() == 2
+    assert set(plan.candidates.values_list("moment__start_s", flat=True)) == {13.0, 41.0}
+
+
 def test_a_moment_of_another_pool_is_joined(growing: Growing) -> None:
     first, second = growing.plan(ROWS, **OPTIONS), growing.plan([span("three", 1, 42, 52)], **OPTIONS)
     growing.open(first)

@@ -98,6 +98,29 @@ class TestPlan:
             assert [answer.query for answer in pooling.sources.get().answers.all()] == [other]
 
 
+class TestMost:
+    ROWS = ("one", [3, 4, 5, 6]), ("other", [0, 7, 3])
+
+    @pytest.mark.parametrize(("mixing", "indexes"), [("rank", [3, 4, 7]), ("turns", [3, 7, 4])])
+    def test_a_query_gets_so_many_new_candidates(self, collection: Growing, mixing: str, indexes: list[int]) -> None:
+        rows = [row for run in self.ROWS for row in collection.rows(*run)]
+        pooling = collection.plan(rows, most=3, mixing=mixing)
+        union = pool_report(pooling).union
+        assert (union.new, union.surplus, union.to_judge, union.batches) == (5, 2, 3, 1)
+        (batch,) = collection.open(pooling)
+        assert collection.indexes_of(batch) == indexes
+        Pooling.objects.update(state="opening")
+        assert pool_open(pooling_id=pooling.pk) == 0  # a repeat adds no further three
+        assert pool_report(pooling).union.to_judge == 3
+
+    def test_another_pool_may_take_what_was_left(self, collection: Growing) -> None:
+        collection.open(collection.plan(collection.rows("one", [3, 4]), most=1))
+        pooling = collection.plan(collection.rows("other", [3, 4]), most=1)
+        assert (pool_report(pooling).union.in_earlier_pools, pool_report(pooling).union.to_judge) == (1, 1)
+        (batch,) = collection.open(pooling)
+        assert collection.indexes_of(batch) == [4]
+
+
 class TestOpen:
     def test_twenty_a_batch(self) -> None:
         scenario = Growing(moments=24)
