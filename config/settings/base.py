@@ -427,6 +427,7 @@ SPECTACULAR_SETTINGS = {
         "DeliveryState": "judging.models.WebhookDelivery.State",
         "TrainSetGivenStateEnum": "annotation.models.TrainSet.State",
         "PoolState": "annotation.models.Pooling.State",
+        "PoolMixing": "annotation.models.Pooling.Mixing",
         "WritingRoundState": "judging.models.WritingRound.State",
         "WritingChange": ["pause", "resume", "close"],
         "QueryType": "judging.models.QueryType",
