@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -479,13 +479,13 @@ class Client(Requests):
         """Yield pools, newest first."""
         return self._pages(f"projects/{project}/pools/")
 
-    def pool_plan(self, project: str, *, runs: list[str], **options: Any) -> Json:
-        """Plan a pool from runs, with ``depth``, ``iou_min`` and a ``split`` or ``query_set``.
+    def pool_plan(self, project: str, *, runs: Sequence[str] = (), **options: Any) -> Json:
+        """Plan a pool from runs, or from ``features`` of videos, with ``depth``, ``iou_min``, and maybe which queries.
 
-        ``makes_moments`` makes moments of the spans that fit none; ``most`` new candidates a query gets at most, by
-        ``mixing`` of runs: ``rank`` or ``turns``.
+        A ``split`` or ``query_set`` says which queries; ``makes_moments`` makes moments of the spans that fit none;
+        ``most`` new candidates a query gets at most, by ``mixing`` of runs: ``rank`` or ``turns``.
         """
-        return self._row("POST", f"projects/{project}/pools/", {"runs": runs, **options}, once=True)
+        return self._row("POST", f"projects/{project}/pools/", {"runs": list(runs), **options}, once=True)
 
     def pool(self, pool: str) -> Json:
         """Return what a pool would add, or how far it is."""

@@ -93,11 +93,14 @@ class Pooling(models.Model):
 
 
 class PoolSource(models.Model):
-    """A system whose runs are pooled, by the name it has in the report."""
+    """A source of moments, by the name it has in the report: a system's runs, or the similarity of features."""
 
     pooling = models.ForeignKey(Pooling, models.CASCADE, related_name="sources")
     name = models.CharField(max_length=200)
     run_uuids = ArrayField(models.UUIDField(), default=list, help_text="Its stored runs; none where it is a file.")
+    feature_uuids = ArrayField(
+        models.UUIDField(), default=list, db_default=[], help_text="Features of videos and of queries, or none."
+    )
     other_queries = models.PositiveIntegerField(default=0, help_text="Queries it answers that are not pooled for.")
 
     class Meta:
@@ -105,6 +108,10 @@ class PoolSource(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["pooling", "name"], name="pool_source_name_once_per_pooling"),
             models.CheckConstraint(condition=~Q(name=""), name="pool_source_has_a_name"),
+            models.CheckConstraint(
+                condition=Q(feature_uuids=[]) | Q(feature_uuids__len=2, run_uuids=[]),
+                name="pool_source_has_runs_or_two_sets_of_features",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -29,6 +29,7 @@ class FeatureSet(models.Model):
         WORDS = "builtin-text", "built in: all-MiniLM tokens"
         IMAGES = "image-model", "an image model of transformers"
         TEXTS = "text-model", "a text model of transformers"
+        JOINT_TEXTS = "joint-text", "the text half of CLIP, SigLIP, X-CLIP or CLAP"
         RESNET = "resnet", "ResNet, as published"
         I3D = "i3d", "I3D"
         SLOWFAST = "slowfast", "SlowFast"
@@ -91,11 +92,12 @@ class FeatureSet(models.Model):
             models.CheckConstraint(condition=~Q(name=""), name="feature_set_has_a_name"),
             models.CheckConstraint(
                 condition=Q(kind="video", extractor__in=["builtin-pixels", *VIDEO_MODELS, "file"])
-                | Q(kind__in=["subtitle", "query"], extractor__in=["builtin-text", "text-model", "file"]),
+                | Q(kind__in=["subtitle", "query"], extractor__in=["builtin-text", "text-model", "file"])
+                | Q(kind="query", extractor="joint-text"),
                 name="feature_set_extractor_suits_its_kind",
             ),
             models.CheckConstraint(
-                condition=Q(extractor__in=[*VIDEO_MODELS, "text-model"], model__gt="")
+                condition=Q(extractor__in=[*VIDEO_MODELS, "text-model", "joint-text"], model__gt="")
                 | Q(extractor__in=["builtin-pixels", "builtin-text"], model="")
                 | (Q(extractor="file") & (Q(kind="query") | Q(model=""))),
                 name="feature_set_names_a_model_where_one_is_asked",

@@ -84,7 +84,12 @@ class PoolWithReportOutput(PoolOutput):
 
 
 class PoolInput(serializers.Serializer[Any]):
-    runs = serializers.ListField(child=KeyField(), help_text="UUIDs of scored runs of the project.")
+    runs = serializers.ListField(child=KeyField(), required=False, help_text="UUIDs of scored runs of the project.")
+    features = serializers.ListField(
+        child=KeyField(),
+        required=False,
+        help_text="UUIDs of features of videos; features of queries by the text half of their model are there, too.",
+    )
     depth = serializers.IntegerField(required=False, help_text=f"So many of each run; {RUN_DEPTH} if left out.")
     iou_min = serializers.FloatField(
         required=False,
@@ -130,17 +135,23 @@ class Pools(ApiView):
         responses={201: PoolOutput, **dict.fromkeys((403, 409, 422), Problem)},
     )
     def post(self, request: Request, project_uuid: UUID) -> Response:
-        """Have a worker plan a pool from runs: ask until its state says ready, then open it."""
+        """Have a worker plan a pool from runs and features: ask until its state says ready, then open it."""
         project = grant_by(request, project_uuid, STAFF).project
         body = body_of(request, PoolInput)
         split, query_set = body.pop("split", None), body.pop("query_set", None)
         if split and query_set:
             raise Invalid("query_set: Name a split or a query set, not both.")
         which = f"{SPLIT}{split}" if split else f"{SET}{query_set}" if query_set else ALL
-        runs = [str(uuid) for uuid in body.pop("runs")]
-        form = PoolForm({"depth": RUN_DEPTH, **body, "runs": runs, "which": which}, project=project)
+        sources = {name: [str(uuid) for uuid in body.pop(name, [])] for name in ("runs", "features")}
+        form = PoolForm({"depth": RUN_DEPTH, **body, **sources, "which": which}, project=project)
         form_values(form)
-        pooling = pool_request(project=project, runs=form.chosen(), scope=form.scope(), actor=person_of(request))
+        pooling = pool_request(
+            project=project,
+            runs=form.chosen(),
+            features=form.pairs(),
+            scope=form.scope(),
+            actor=person_of(request),
+        )
         return Response(PoolOutput(pooling).data, status=201)
 
 

@@ -1,6 +1,6 @@
 """The form of a new pool, for the page and for programs."""
 
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from django import forms
@@ -10,6 +10,7 @@ from annotation.models import Pooling, Query
 from annotation.pools.rules import DEPTHS, IOU_MIN, JOIN_IOU, RUN_DEPTH, iou_by_default
 from annotation.pools.services.poolings import Scope
 from models_runner.models import Run
+from models_runner.pools.similarity import FeaturePair, feature_pairs
 
 ALL, SPLIT, SET = "all", "split:", "set:"
 
@@ -17,13 +18,20 @@ ALL, SPLIT, SET = "all", "split:", "set:"
 class PoolForm(forms.Form):
     runs = forms.MultipleChoiceField(
         widget=forms.CheckboxSelectMultiple,
-        error_messages={"required": "Choose at least one run.", "invalid_choice": "One of the runs is gone."},
+        required=False,
+        error_messages={"invalid_choice": "One of the runs is gone."},
+    )
+    features = forms.MultipleChoiceField(
+        label="Similarity of texts and videos",
+        widget=forms.CheckboxSelectMultiple,
+        required=False,
+        error_messages={"invalid_choice": "These features are not there, or no features of queries fit them."},
     )
     depth = forms.IntegerField(
         min_value=DEPTHS[0],
         max_value=DEPTHS[1],
         initial=RUN_DEPTH,
-        help_text="The best so many of each run are pooled.",
+        help_text="The best so many of each are pooled.",
     )
     iou_min = forms.FloatField(
         label="IoU",
@@ -60,8 +68,11 @@ class PoolForm(forms.Form):
         scored = project.runs.filter(state=Run.State.SCORED).select_related("release")
         self.runs_by_uuid = {str(run.uuid): run for run in scored}
         self.sets = {str(row.uuid): row for row in project.query_sets.order_by("name")}
-        runs, which = self.fields["runs"], self.fields["which"]
-        assert isinstance(runs, forms.ChoiceField) and isinstance(which, forms.ChoiceField)
+        self.pairs_by_uuid = feature_pairs(project)
+        runs, features, which = (cast(forms.ChoiceField, self.fields[name]) for name in ("runs", "features", "which"))
+        features.choices = [
+            (uuid, f"{pair.videos.name}, queries by {pair.queries.name}") for uuid, pair in self.pairs_by_uuid.items()
+        ]
         runs.choices = [
             (uuid, f"{run}, release {run.release.version} ({run.n_queries} queries)")
             for uuid, run in self.runs_by_uuid.items()
@@ -69,6 +80,16 @@ class PoolForm(forms.Form):
         splits = [(SPLIT + split, f"split {split}") for split in (Query.Split.VAL.value, Query.Split.TEST.value)]
         sets = [(SET + uuid, f"query set {row.name}") for uuid, row in self.sets.items()]
         which.choices = [(ALL, "all whose judging has begun"), *splits, *sets]
+
+    def clean(self) -> dict[str, Any]:
+        form_data = super().clean() or {}
+        if not {"runs", "features"} & self.errors.keys() and not (form_data["runs"] or form_data["features"]):
+            pairs = " or features" if self.pairs_by_uuid else ""
+            self.add_error("runs", f"Choose at least one run{pairs}.")
+        return form_data
+
+    def pairs(self) -> list[FeaturePair]:
+        return [self.pairs_by_uuid[uuid] for uuid in self.cleaned_data["features"]]
 
     def chosen(self) -> list[Run]:
         return [self.runs_by_uuid[uuid] for uuid in self.cleaned_data["runs"]]

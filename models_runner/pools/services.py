@@ -6,6 +6,7 @@ from types import MappingProxyType
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import Exists, OuterRef
 
 from accounts.models import Project, User
 from annotation.models import Pooling, PoolSource
@@ -14,14 +15,16 @@ from core.exceptions import NotPossible
 from core.jobs import JobKind, durable
 from judging.studies.services import pool_plan
 from models_runner.models import Run
+from models_runner.pools.similarity import FeaturePair, returned_by_features, uuids_of
 from moment_retrieval import formats, records, tables
 from moment_retrieval.errors import ScoringError, at
 from moment_retrieval.formats.tvr_ranking import INTEGER_ID
 
+OF_FILES = PoolSource.objects.filter(pooling=OuterRef("pk"), run_uuids=[], feature_uuids=[])  # a command plans these
 PLANS = JobKind(
     "models_runner.tasks.pool_prepare",
-    lambda: (
-        Pooling.objects.filter(state=Pooling.State.PREPARING).exclude(sources__run_uuids=[]).select_related("project")
+    lambda: Pooling.objects.filter(~Exists(OF_FILES), state=Pooling.State.PREPARING, seed=None).select_related(
+        "project"
     ),
     moved="created_at",
     lock="pool-plan",
@@ -36,9 +39,14 @@ NO_QUERY = -1  # a query of a run whose id is no number
 
 
 @transaction.atomic
-def pool_request(*, project: Project, runs: Sequence[Run], scope: Scope, actor: User | None) -> Pooling:
-    """Order the plan of a pool from stored runs; a task reads them. Raises NotPossible where no run is given."""
-    pooling = pooling_create(project=project, sources=sources_of(runs), scope=scope, actor=actor)
+def pool_request(
+    *, project: Project, runs: Sequence[Run], features: Iterable[FeaturePair] = (), scope: Scope, actor: User | None
+) -> Pooling:
+    """Order the plan of a pool from stored runs and features; a task reads them. Raises NotPossible where there is
+    nothing to pool."""
+    pooling = pooling_create(
+        project=project, sources=sources_of(runs), features=uuids_of(features), scope=scope, actor=actor
+    )
     PLANS.send(pooling.pk)
     return pooling
 
@@ -53,7 +61,7 @@ def sources_of(runs: Iterable[Run]) -> dict[str, list[UUID]]:
 
 @durable(PLANS.task)
 def pool_prepare(*, pooling_id: int) -> None:
-    """Plan the pool of stored runs; what cannot be used is said on it. A repeat finds the plan."""
+    """Plan the pool of stored runs and features; what cannot be used is said on it. A repeat finds the plan."""
     with PLANS.claim(pooling_id) as pooling:
         if pooling is not None:
             pool_plan(pooling=pooling, returned=returned_by(pooling))
@@ -66,6 +74,9 @@ def returned_by(
     by the name of their source. Raises NotPossible, ScoringError where a run cannot be read."""
     corpus = corpus or corpus_of(pooling.project)
     for source in pooling.sources.all():
+        if source.feature_uuids:
+            yield from returned_by_features(pooling, source)
+            continue
         if source.name in files:
             table = formats.read_run(files[source.name], formats.FileFormat.TVR_RANKING, corpus=corpus, strict=False)
             ranked = tables.queries_of(table)

@@ -53,7 +53,9 @@ def pool_create(request: MemberRequest, project: Project) -> HttpResponse:
     form = PoolForm(request.POST, project=project)
     if not form.is_valid():
         return _pools(request, project, form, status=422)
-    pooling = pool_request(project=project, runs=form.chosen(), scope=form.scope(), actor=request.user)
+    pooling = pool_request(
+        project=project, runs=form.chosen(), features=form.pairs(), scope=form.scope(), actor=request.user
+    )
     return redirect("pools:pool", pooling.uuid)
 
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import attrgetter
+from types import MappingProxyType
 from typing import NamedTuple
 from uuid import UUID
 
@@ -83,15 +84,27 @@ class Scope:
 
 @transaction.atomic
 def pooling_create(
-    *, project: Project, sources: Mapping[str, Sequence[UUID]], scope: Scope, actor: User | None = None
+    *,
+    project: Project,
+    sources: Mapping[str, Sequence[UUID]],
+    features: Mapping[str, Sequence[UUID]] = MappingProxyType({}),
+    scope: Scope,
+    actor: User | None = None,
 ) -> Pooling:
-    """Create a pooling without a plan yet, of ``sources``: names, with the UUIDs of the stored runs, none of a file.
-    Raises NotPossible where no run is given."""
-    if not sources:
-        raise NotPossible("Choose at least one run.")
+    """Create a pooling without a plan yet. Raises NotPossible where there is nothing to pool.
+
+    Args:
+        sources: names of systems with the UUIDs of their stored runs, none of a file.
+        features: names with the UUIDs of two sets of features, of videos and of queries.
+    """
+    if not sources and not features:
+        raise NotPossible("Choose at least one run or one pair of features.")
     pooling = Pooling.objects.create(project=project, created_by=actor, **vars(scope))
     PoolSource.objects.bulk_create(
-        PoolSource(pooling=pooling, name=name, run_uuids=uuids) for name, uuids in sources.items()
+        [
+            *(PoolSource(pooling=pooling, name=name, run_uuids=uuids) for name, uuids in sources.items()),
+            *(PoolSource(pooling=pooling, name=name, feature_uuids=uuids) for name, uuids in features.items()),
+        ]
     )
     return pooling
 

@@ -18,6 +18,7 @@ from judging.studies.selectors import ALL_RUNS, COLUMNS, PoolReport, pool_report
 from judging.studies.services import pool_open, pool_open_request, pool_plan
 from models_runner.models import Run
 from models_runner.pools.services import returned_by, sources_of
+from models_runner.pools.similarity import FeaturePair, feature_pairs, uuids_of
 from moment_retrieval.errors import ScoringError
 from moment_retrieval.records import VideoCorpus, read_corpus
 
@@ -32,7 +33,14 @@ class Command(MomentJudgeCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("project", help="name of the project")
         parser.add_argument(
-            "runs", nargs="+", metavar="run", help="a run file; or a stored run by UUID or by its system's name"
+            "runs", nargs="*", metavar="run", help="a run file; or a stored run by UUID or by its system's name"
+        )
+        parser.add_argument(
+            "--features",
+            action="append",
+            default=[],
+            metavar="NAME",
+            help="of videos: moments by their similarity to queries, of which the same model's text half made features",
         )
         parser.add_argument("--depth", type=int, default=RUN_DEPTH, help=f"ranks of each run ({RUN_DEPTH})")
         parser.add_argument(
@@ -57,7 +65,10 @@ class Command(MomentJudgeCommand):
         files, database_runs = self._sources(project, options["runs"])
         corpus: VideoCorpus | None = read_corpus(options["corpus"]) if options["corpus"] else None
         sources: dict[str, list[UUID]] = {**{name: [] for name in files}, **sources_of(database_runs)}
-        pooling = pooling_create(project=project, sources=sources, scope=self._scope(project, options))
+        pairs = [_pair_named(project, name) for name in options["features"]]
+        pooling = pooling_create(
+            project=project, sources=sources, features=uuids_of(pairs), scope=self._scope(project, options)
+        )
         try:
             pool_plan(pooling=pooling, returned=returned_by(pooling, files=files, corpus=corpus))
             report = pool_report(pooling)
@@ -117,6 +128,13 @@ class Command(MomentJudgeCommand):
         for source in report.sources:
             if source.other_queries:
                 self.stdout.write(f"{source.name}: {source.other_queries} queries are not among those pooled for")
+
+
+def _pair_named(project: Project, name: str) -> FeaturePair:
+    for pair in feature_pairs(project).values():
+        if pair.videos.name == name:
+            return pair
+    raise CommandError(f"{name} are no features of videos with features of queries by the text half of their model.")
 
 
 def _runs_named(project: Project, word: str) -> list[Run]:

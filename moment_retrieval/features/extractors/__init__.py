@@ -21,6 +21,7 @@ class ExtractorName(StrEnum):
     WORDS = "builtin-text"
     IMAGES = "image-model"
     TEXTS = "text-model"
+    JOINT_TEXTS = "joint-text"
     RESNET = "resnet"
     I3D = "i3d"
     SLOWFAST = "slowfast"
@@ -44,6 +45,7 @@ EXTRACTORS = {
     ExtractorName.WORDS: About((Kind.SUBTITLE, Kind.QUERY)),
     ExtractorName.IMAGES: About((Kind.VIDEO,), asks_for_model=True),
     ExtractorName.TEXTS: About((Kind.SUBTITLE, Kind.QUERY), asks_for_model=True),
+    ExtractorName.JOINT_TEXTS: About((Kind.QUERY,), asks_for_model=True),
     ExtractorName.RESNET: About((Kind.VIDEO,), asks_for_model=True),
     ExtractorName.I3D: About((Kind.VIDEO,), asks_for_model=True, is_one_file=True),
     ExtractorName.SLOWFAST: About((Kind.VIDEO,), asks_for_model=True, is_one_file=True),
@@ -73,8 +75,12 @@ def extractor_of(
         if layer != LAST_LAYER:
             raise ValueError(f"{extractor_name.value} takes no layer: text models do")
         return _video_extractor(extractor_name, model, setup)
-    from moment_retrieval.features.extractors.texts import BUILTIN, Spoken, TextModel, Words
+    from moment_retrieval.features.extractors.texts import BUILTIN, JointTexts, Spoken, TextModel, Words
 
+    if extractor_name is ExtractorName.JOINT_TEXTS:
+        if layer != LAST_LAYER:
+            raise ValueError(f"{extractor_name.value} takes no layer: text models do")
+        return JointTexts(model, setup=setup)
     text = TextModel(BUILTIN if extractor_name is ExtractorName.WORDS else model, setup=setup, layer=layer)
     return Words(text) if kind is Kind.QUERY else Spoken(text)
 

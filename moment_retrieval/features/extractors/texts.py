@@ -111,6 +111,57 @@ class Words:
         yield from self._model.token_rows([item.text for item in items])
 
 
+class JointTexts:
+    """Features of sentences by the text half of a model that also reads images, videos or sound: CLIP, SigLIP, CLAP.
+
+    A sentence has one row, the model's own embedding, whose cosine to the model's embedding of a clip is their
+    similarity. Longer texts are cut where the model ends.
+
+    Raises:
+        MissingModel: the model cannot be loaded, or has no text half.
+    """
+
+    batch = BATCH
+
+    def __init__(self, model: str, *, setup: Setup = DEFAULT) -> None:
+        from transformers import AutoModel, AutoTokenizer
+
+        source = source_of(model)
+        self._device = setup.device_name()
+        with loading(model):
+            self._tokenizer = AutoTokenizer.from_pretrained(source)  # nosec B615 - as requested
+            self._model = AutoModel.from_pretrained(source).eval().to(self._device)  # nosec B615 - as requested
+        if not hasattr(self._model, "get_text_features"):
+            kind = self._model.config.model_type
+            raise MissingModel(f"the model {model!r} is of the kind {kind!r}, which embeds no texts beside images")
+        self._length = self._model.config.text_config.max_position_embeddings
+        self.width = self._embedded(["width"]).shape[1]
+        self.name = f"joint-text {model} {version_of(source)}"
+        self.attributes: Attributes = {
+            **{"extractor": "joint-text", "model": f"{model} {version_of(source)}"},
+            **{"pooling": "the model's own: one row a text", "normalisation": "none", "width": self.width},
+        }
+
+    def rows(self, items: Sequence[Sentence]) -> Iterator[Rows]:
+        """One row for each sentence."""
+        for row in self._embedded([item.text for item in items]):
+            yield row[None]
+
+    def _embedded(self, texts: list[str]) -> Rows:
+        """Texts [N] -> their embeddings [N, width]."""
+        import torch
+
+        # SigLIP was trained on texts filled up to its length; others mask what is filled up, so it changes nothing
+        shape = {"return_tensors": "pt", "padding": "max_length", "truncation": True, "max_length": self._length}
+        tokens = self._tokenizer(texts, **shape).to(self._device)
+        read = {name: tokens[name] for name in ("input_ids", "attention_mask") if name in tokens}
+        with torch.inference_mode():
+            features = self._model.get_text_features(**read)
+        features = features if hasattr(features, "dim") else features.pooler_output
+        rows: Rows = np.asarray(features.float().cpu().numpy())
+        return rows
+
+
 class SentenceModel:
     """A sentence model: a vector of each text, pooled over its tokens as the model's own files say.
 

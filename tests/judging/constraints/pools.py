@@ -1,6 +1,7 @@
 """Results of runs, and the candidates made from them."""
 
 from typing import Any
+from uuid import uuid4
 
 from annotation.models import Candidate, PoolAnswer, PoolEntry, Pooling, PoolSource, PoolSpan, PoolSpanEntry
 from tests.factories import (
@@ -69,6 +70,7 @@ REFUSED: Refused = {
     "pooling_opened_has_its_time": change(PoolingFactory, opened_at=NOW),
     "pool_source_name_once_per_pooling": again(source, pooling=PoolingFactory),
     "pool_source_has_a_name": change(source, name=""),
+    "pool_source_has_runs_or_two_sets_of_features": change(source, feature_uuids=[uuid4()]),
     "pool_answer_once_per_source_and_query": again(answer, source=source, query=QueryFactory),
     "pool_answer_counts_its_spans": change(answer, spans=1),
     "pool_entry_once_per_answer_and_moment": again(entry, answer=answer, moment=MomentFactory),

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from copy import deepcopy
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from django.core.files.base import ContentFile
 from django.core.management import CommandError, call_command
@@ -14,12 +16,14 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
 
-from annotation.models import Candidate, Moment, Pooling
+from annotation.models import Candidate, Moment, PoolEntry, Pooling
+from core import clock
 from core.models import Job
 from judging.models import Batch, Release
 from judging.work.services.batches import batch_create
-from models_runner.models import Run
+from models_runner.models import FeatureSet, Run
 from moment_retrieval import formats, records, tables
+from moment_retrieval.features import FeatureWriter
 from tests.annotation.corpora.importers.shared import DATA, needs_shared
 from tests.conftest import Messages, hash_with
 from tests.factories import CandidateFactory, MomentFactory, ProjectFactory, QueryFactory, VideoFactory, admin
@@ -214,6 +218,67 @@ def test_from_the_choice_to_the_batches(browser: Client, page: Page, collection:
     assert "not opened" not in page("pools", collection.project)
     answer = browser.post(url("pool-discard", pooling), follow=True)
     assert "its pairs are judged" in answer.content.decode()
+
+
+@pytest.fixture
+def pair(collection: Growing, tmp_path: Path) -> tuple[FeatureSet, FeatureSet]:
+    """Features of alpha and of query 10, which asks for clips 20 to 26. Moment 3 has all of these, moment 4 one of its
+    eight; nothing else has any, and beta has no features."""
+    rows = {"video": {"alpha": [[0.0, 2.0]] * 20 + [[3.0, 0.0]] * 7 + [[0.0, 1.0]] * 7}, "query": {"10": [[5.0, 0.0]]}}
+    return (save_features(collection, tmp_path, "video", rows), save_features(collection, tmp_path, "query", rows))
+
+
+def save_features(collection: Growing, folder: Path, kind: str, rows: Any, **values: Any) -> FeatureSet:
+    path = folder / f"{kind}-{FeatureSet.objects.count()}.h5"
+    with FeatureWriter(path, width=2) as writer:
+        for name, values_of_name in rows[kind].items():
+            writer.add(name, np.array(values_of_name, np.float32))
+    extractor = "image-model" if kind == "video" else "joint-text"
+    facts = {"extractor": extractor, "model": "clip", "width": 2, "n_items": 1, "checksum": "x", "state": "done"}
+    facts |= {"name": path.stem, "path": str(path), "finished_at": clock.now(), **values}
+    return FeatureSet.objects.create(project=collection.project, kind=kind, **facts)
+
+
+class TestFeatures:
+    def test_moments_are_pooled_by_the_similarity_of_texts_and_videos(
+        self, browser: Client, page: Page, collection: Growing, pair: tuple[FeatureSet, FeatureSet], messages: Messages
+    ) -> None:
+        videos, queries = pair
+        assert f"{videos.name}, queries by {queries.name}" in page("pools", collection.project)
+        with messages():
+            browser.post(url("pool-create", collection.project), form(features=[videos.uuid], depth=2))
+        pooling = Pooling.objects.get()
+        ranks = PoolEntry.objects.order_by("rank").values_list("answer__source__name", "rank", "moment")
+        source = f"similarity by {videos.name}"
+        assert list(ranks) == [(source, 1, collection.moments[3].pk), (source, 2, collection.moments[4].pk)]
+        assert source in page("pool", pooling)
+
+    def test_beside_a_run_by_turns_and_by_the_command(
+        self, collection: Growing, pair: tuple[FeatureSet, FeatureSet], tmp_path: Path
+    ) -> None:
+        file = write_run(collection, tmp_path / "conquer.json", [7, 8])
+        _, counts = pool(file, features=[pair[0].name], depth=2, most=3, mixing="turns")
+        assert (counts["new"], counts["pairs"]) == (4, 3)
+        assert collection.indexes_of(Batch.objects.get(number=3)) == [7, 3, 8]
+        with pytest.raises(CommandError, match="nothing are no features of videos"):
+            pool(features=["nothing"])
+
+    @pytest.mark.parametrize("values", [{"model": "siglip"}, {"state": "failed", "error": "x"}])
+    def test_both_are_of_one_model_and_made(
+        self, page: Page, collection: Growing, pair: tuple[FeatureSet, FeatureSet], values: dict[str, str]
+    ) -> None:
+        FeatureSet.objects.filter(pk=pair[1].pk).update(**values)
+        text = page("pools", collection.project)
+        assert pair[0].name not in text and "No run yet" in text
+
+    def test_features_without_these_queries_say_so(
+        self, browser: Client, page: Page, collection: Growing, pair: tuple[FeatureSet, FeatureSet], messages: Messages
+    ) -> None:
+        collection.query.number = 11
+        collection.query.save()
+        with messages():
+            browser.post(url("pool-create", collection.project), form(features=[pair[0].uuid]))
+        assert f"The features {pair[1].name} hold none of these queries" in page("pool", Pooling.objects.get())
 
 
 def test_what_a_plan_says_until_it_is_discarded(page: Page, collection: Growing, browser: Client) -> None:

@@ -1,5 +1,6 @@
 """ResNet as published, SigLIP, VideoMAE, CLAP, Whisper and layers of text models: small random ones, rows by hand."""
 
+import json
 from pathlib import Path
 
 import av
@@ -241,3 +242,28 @@ def test_the_layer_of_a_text_model_can_be_chosen(tmp_path: Path) -> None:
 def test_published_subtitles_leave_out_special_tokens(bert: Path) -> None:
     spoken = extractor_of(ExtractorName.TEXTS, Kind.SUBTITLE, model=str(bert))
     assert spoken.attributes["extractor"] == "text-model" and spoken.attributes["layer"] == -1
+
+
+def test_a_text_has_one_row_that_compares_with_the_images_of_its_model(tmp_path: Path, bert: Path) -> None:
+    from transformers import AutoModel, BertTokenizerFast
+
+    folder = tiny("clip", tmp_path / "model")
+    config = json.loads((folder / "config.json").read_text())
+    config["text_config"]["eos_token_id"] = 3  # where CLIP reads its embedding of a text
+    (folder / "config.json").write_text(json.dumps(config))
+    (folder / "vocab.txt").write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "man", "door", "opens"]))
+    BertTokenizerFast(str(folder / "vocab.txt"), model_max_length=77).save_pretrained(folder)
+    texts = extractor_of(ExtractorName.JOINT_TEXTS, Kind.QUERY, model=str(folder))
+    images = extractor_of(ExtractorName.IMAGES, Kind.VIDEO, model=str(folder))
+    short, long = texts.rows([Sentence("1", "man"), Sentence("2", "man opens door " * 50)])
+    assert short.shape == long.shape == (1, 6) and texts.width == images.width == 6
+    with torch.inference_mode():
+        alone = AutoModel.from_pretrained(folder).eval().get_text_features(input_ids=torch.tensor([[2, 4, 3]]))
+    np.testing.assert_allclose(
+        short, getattr(alone, "pooler_output", alone).numpy(), atol=1e-6
+    )  # the padding is masked
+    assert not np.allclose(short, long, atol=1e-3) and texts.attributes["model"] == images.attributes["model"]
+    with pytest.raises(MissingModel, match="of the kind 'bert', which embeds no texts beside images"):
+        extractor_of(ExtractorName.JOINT_TEXTS, Kind.QUERY, model=str(bert))
+    with pytest.raises(ValueError, match="joint-text takes no layer"):
+        extractor_of(ExtractorName.JOINT_TEXTS, Kind.QUERY, model=str(folder), layer=-2)
