@@ -326,7 +326,7 @@ class AccessToken(models.Model):
 
     class Scope(models.TextChoices):
         READ = "read", "Read: look at what you may see"
-        JUDGE = "judge", "Judge: take batches, grade, flag, finish"
+        JUDGE = "judge", "Judge: take batches, grade, flag, finish; write queries and check them"
         UPLOAD = "upload", "Upload: bring runs to the leaderboard and withdraw them"
         MANAGE = "manage", "Manage: review, withdraw pairs, set priorities, start benchmark runs"
 

@@ -44,6 +44,17 @@ urlpatterns = [
         checking_api.WrittenQueries.as_view(),
         name="written-queries",
     ),
+    path("projects/<uuid:project_uuid>/clip/", collection_api.Clip.as_view(), name="clip"),
+    path("projects/<uuid:project_uuid>/clip/video", collection_api.ClipVideo.as_view(), name="clip-video"),
+    path("projects/<uuid:project_uuid>/clip/queries/", collection_api.ClipQueries.as_view(), name="clip-queries"),
+    path("projects/<uuid:project_uuid>/clip/return/", collection_api.ClipReturn.as_view(), name="clip-return"),
+    path("projects/<uuid:project_uuid>/clip/exhausted/", collection_api.ClipExhausted.as_view(), name="clip-exhausted"),
+    path("projects/<uuid:project_uuid>/own-queries/", collection_api.OwnQueries.as_view(), name="own-queries"),
+    path("projects/<uuid:project_uuid>/query-to-check/", checking_api.QueryToCheck.as_view(), name="query-to-check"),
+    path(
+        "written-queries/<uuid:query_uuid>/video", checking_api.WrittenQueryVideo.as_view(), name="written-query-video"
+    ),
+    path("query-checks/<uuid:check_uuid>/undo/", checking_api.UndoCheck.as_view(), name="check-undo"),
     path("written-queries/<uuid:query_uuid>/check/", checking_api.OneWrittenQueryCheck.as_view(), name="query-check"),
     path("projects/<uuid:project_uuid>/progress/", review_api.Progress.as_view(), name="progress"),
     path("projects/<uuid:project_uuid>/batches/", review_api.Batches.as_view(), name="batches"),

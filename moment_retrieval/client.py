@@ -299,6 +299,55 @@ class Client(Requests):
         """
         return self._row("POST", f"written-queries/{query}/check/", options)
 
+    def clip(self, project: str) -> Json | None:
+        """Return the clip that you have at hand, to write queries for; None if there is none."""
+        row: Json | None = self._call("GET", f"projects/{project}/clip/")
+        return row
+
+    def clip_take(self, project: str, *, round: str) -> Json | None:
+        """Take a clip of a round, or return the one you have; None if no clip is left for you."""
+        row: Json | None = self._call("POST", f"projects/{project}/clip/", {"round": round})
+        return row
+
+    def clip_video(self, project: str, file: str | Path) -> Path:
+        """Write the video of the clip at hand into ``file``."""
+        return self._download(f"projects/{project}/clip/video", file)
+
+    def query_submit(
+        self, project: str, *, key: str, text: str, type: str, start_s: float, end_s: float, **more: Any
+    ) -> Json:
+        """Submit a query for a moment of the clip at hand; ``type`` is v, t or vt.
+
+        It is refused where the video has another file than ``seen_file``, which the clip names, by now.
+        """
+        body = {"key": key, "text": text, "type": type, "start_s": start_s, "end_s": end_s, **more}
+        return self._row("POST", f"projects/{project}/clip/queries/", body)
+
+    def clip_return(self, project: str) -> Json:
+        """Give the clip at hand back to others."""
+        return self._row("POST", f"projects/{project}/clip/return/")
+
+    def clip_exhausted(self, project: str) -> None:
+        """Say that the clip at hand has nothing more."""
+        self._call("POST", f"projects/{project}/clip/exhausted/")
+
+    def own_queries(self, project: str) -> Iterator[Json]:
+        """Yield the queries you wrote, newest first."""
+        return self._pages(f"projects/{project}/own-queries/")
+
+    def query_to_check(self, project: str) -> Json | None:
+        """Take the query that you have at hand to check, or the next one; None if none waits."""
+        row: Json | None = self._call("POST", f"projects/{project}/query-to-check/")
+        return row
+
+    def written_query_video(self, query: str, file: str | Path) -> Path:
+        """Write the video that a query is of into ``file``."""
+        return self._download(f"written-queries/{query}/video", file)
+
+    def check_undo(self, check: str) -> None:
+        """Take a decision of your own about a query back."""
+        self._call("POST", f"query-checks/{check}/undo/")
+
     def shots(self, project: str) -> Iterator[Json]:
         """Yield the shots of each video in which they were detected."""
         return self._pages(f"projects/{project}/shots/")
@@ -483,7 +532,7 @@ class Client(Requests):
         """Plan a pool from runs, or from ``features`` of videos, with ``depth``, ``iou_min``, and maybe which queries.
 
         A ``split`` or ``query_set`` says which queries; ``makes_moments`` makes moments of the spans that fit none;
-        ``most`` new candidates a query gets at most, by ``mixing`` of runs: ``rank`` or ``turns``.
+        ``most`` new candidates a query gets at most, by ``mixing`` of runs: rank or turns.
         """
         return self._row("POST", f"projects/{project}/pools/", {"runs": list(runs), **options}, once=True)
 

@@ -8,6 +8,7 @@ from typing import Any
 from uuid import uuid4
 
 import factory
+from django.core.files.base import ContentFile
 from django.db import connection, transaction
 from django.utils import timezone
 from factory.django import DjangoModelFactory, FileField
@@ -561,6 +562,18 @@ class WrittenQueryFactory(Numbered):
     type = "v"
     start_s = 1.5
     end_s = 4.25
+
+
+def query_waiting(**values: object) -> WrittenQuery:
+    """Return a query that waits to be checked, counted with its clip; its video has a file."""
+    query: WrittenQuery = WrittenQueryFactory(**values)
+    query.clip.video.file.save("film.mp4", ContentFile(b"a video"))
+    assignment, clip = query.assignment, query.clip
+    assignment.n_queries = clip.n_queries = 1
+    assignment.state, assignment.ended_at = ClipAssignment.State.FINISHED, timezone.now()
+    assignment.save()
+    clip.save()
+    return query
 
 
 def checker(project: Project) -> User:

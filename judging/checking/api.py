@@ -3,16 +3,22 @@
 from typing import Any
 from uuid import UUID
 
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.reverse import reverse
 
 from accounts.access import CHECKER, READERS, grant, grant_by, person_of
-from core.api import ApiView, ChoiceOfField, Pages, Problem, body_of, paged
-from judging.checking import services
-from judging.collection.selectors import queries_of
+from core.api import ApiView, ChoiceOfField, Nothing, Pages, Problem, body_of, paged
+from judging.checking import selectors, services
+from judging.collection.api import LineOutput
+from judging.collection.selectors import lines_of, queries_of
+from judging.collection.views import video_answer
+from judging.exceptions import NotAssigned
 from judging.models import QueryCheck, WrittenQuery
 
 
@@ -56,7 +62,108 @@ class WrittenQueries(ApiView):
         return paged(request, self, queries_of(project), WrittenQueryOutput)
 
 
+class NeighbourOutput(serializers.Serializer[Any]):
+    """Another text of the same video, or a query of another video that resembles this one."""
+
+    text = serializers.CharField()
+    share = serializers.FloatField(help_text="Share of words that both have.")
+    start_s = serializers.FloatField(allow_null=True, help_text="Null: it is of another video.")
+    end_s = serializers.FloatField(allow_null=True)
+
+
+class QueryToCheckOutput(serializers.ModelSerializer[WrittenQuery]):
+    """A query with all that its checker sees; never whose it is."""
+
+    video = serializers.CharField(source="clip.video.name")
+    address = serializers.SerializerMethodField(help_text="Of the video; it opens with the same token.")
+    duration_s = serializers.FloatField(source="clip.video.duration_s")
+    subtitles = serializers.SerializerMethodField()
+    neighbours = serializers.SerializerMethodField()
+    doubles = serializers.SerializerMethodField()
+    lease_ends_at = serializers.DateTimeField(source="checker_until")
+
+    class Meta:
+        model = WrittenQuery
+        fields = [
+            *("uuid", "text", "type", "start_s", "end_s", "video", "address", "duration_s", "subtitles"),
+            *("neighbours", "doubles", "lease_ends_at"),
+        ]
+
+    def get_address(self, row: WrittenQuery) -> str:
+        return str(reverse("api:written-query-video", [row.uuid], request=self.context["request"]))
+
+    @extend_schema_field(LineOutput(many=True))
+    def get_subtitles(self, row: WrittenQuery) -> Any:
+        return LineOutput(lines_of(row.clip.video), many=True).data
+
+    @extend_schema_field(NeighbourOutput(many=True))
+    def get_neighbours(self, row: WrittenQuery) -> Any:
+        return NeighbourOutput(selectors.neighbours_of(row), many=True).data
+
+    @extend_schema_field(NeighbourOutput(many=True))
+    def get_doubles(self, row: WrittenQuery) -> Any:
+        doubles = [
+            {"text": double.query.text, "share": double.share, "start_s": None, "end_s": None}
+            for double in selectors.doubles_of(row)
+        ]
+        return NeighbourOutput(doubles, many=True).data
+
+
+class QueryToCheck(ApiView):
+    writes = "judge"
+
+    @extend_schema(
+        operation_id="query_to_check", request=Nothing, responses={200: QueryToCheckOutput, 204: None, 403: Problem}
+    )
+    def post(self, request: Request, project_uuid: UUID) -> Response:
+        """Take the query that you have at hand, or the next one; 204 if none waits for you."""
+        project = grant_by(request, project_uuid, CHECKER).project
+        body_of(request, Nothing)
+        row = services.query_take(project=project, checker=person_of(request))
+        if row is None:
+            return Response(status=204)
+        return Response(QueryToCheckOutput(row, context={"request": request}).data)
+
+
+class WrittenQueryVideo(ApiView):
+    @extend_schema(
+        operation_id="written_query_video",
+        responses={
+            **dict.fromkeys(((200, "video/mp4"), (206, "video/mp4")), OpenApiTypes.BINARY),
+            **dict.fromkeys((403, 404), Problem),
+        },
+    )
+    def get(self, request: Request, query_uuid: UUID) -> HttpResponseBase:
+        """The video that a query is of, or the part of it that a Range header asks for."""
+        rows = WrittenQuery.objects.select_related("clip__round__project", "clip__video")
+        row = get_object_or_404(rows, uuid=query_uuid)
+        grant(request, row.clip.round.project, READERS)
+        return video_answer(request._request, row.clip.video)
+
+
+class UndoCheck(ApiView):
+    writes = "judge"
+
+    @extend_schema(
+        operation_id="check_undo",
+        request=Nothing,
+        responses={204: None, **dict.fromkeys((403, 404, 409), Problem)},
+    )
+    def post(self, request: Request, check_uuid: UUID) -> Response:
+        """Take a decision of your own back: the query waits again. The same again changes nothing."""
+        rows = QueryCheck.objects.select_related("query__clip__round__project")
+        row = rows.filter(uuid=check_uuid, checker=person_of(request).pk).first()
+        if row is None:
+            raise NotAssigned("You have made no such decision.")
+        grant(request, row.query.clip.round.project, CHECKER)
+        body_of(request, Nothing)
+        services.check_undo(check=row.uuid, checker=person_of(request))
+        return Response(status=204)
+
+
 class OneWrittenQueryCheck(ApiView):
+    writes = "judge"
+
     @extend_schema(
         operation_id="written_query_check",
         request=CheckInput,

@@ -11,6 +11,7 @@ from accounts.models import Project, User
 from annotation.models import CorpusImport, NamedQuerySet, Proposal, TrainSet, VideoUpload
 from annotation.topics.services import topic_create
 from core.models import Job
+from judging.checking.services import Verdict, query_check
 from judging.models import Batch, Pair, Release, WebhookDelivery
 from judging.people.services import invitation_create
 from models_runner.experiments.services import training_cancel
@@ -21,6 +22,7 @@ from moment_retrieval.answers import Answer, Hit, Why
 from tests.factories import (
     BatchFactory,
     CaptionFactory,
+    ClipAssignmentFactory,
     FlagFactory,
     JudgmentFactory,
     MeasureFactory,
@@ -30,9 +32,11 @@ from tests.factories import (
     VideoFactory,
     VideoUploadFactory,
     WebhookFactory,
-    WrittenQueryFactory,
+    WritingClipFactory,
     admin,
     checker,
+    query_waiting,
+    writer,
 )
 from tests.judging.api.acts import bearer
 from tests.judging.scenario import HandMade
@@ -78,14 +82,17 @@ class ReleasedSite:
             "admin": admin(self.project),
             "participant": team.user,
             "checker": checker(self.project),
+            "writer": writer(self.project),
             "stranger": MembershipFactory().user,
         }
         self._assign_pairs()
         VideoFactory(corpus=self.project.dataset.corpus, name="film")
-        waiting_query = WrittenQueryFactory(assignment__clip__round__project=self.project)
-        for row in (waiting_query.assignment, waiting_query.clip):
-            row.n_queries = 1
-            row.save()
+        waiting_query, rejected_query = (query_waiting(assignment__clip__round__project=self.project) for _ in range(2))
+        verdict = Verdict("reject", 1.5, 4.25, "wrong")
+        check = query_check(query=rejected_query.uuid, checker=self.people["checker"], verdict=verdict)
+        clip = WritingClipFactory(round=waiting_query.clip.round)
+        clip.video.file.save("clip.mp4", ContentFile(b"a video"))
+        ClipAssignmentFactory(clip=clip, writer=self.people["writer"])
         features_of(self.project, folder)
         own = bring(team, release, run_json({10: GOOD}))
         by_lead = bring(member_of(hand_made, hand_made.lead), release, run_json({10: GOOD}), system="trained")
@@ -135,6 +142,7 @@ class ReleasedSite:
             "training_uuid": [only(waiting), only(ended), only(finished)],
             "round_uuid": [waiting_query.clip.round],
             "query_uuid": [waiting_query],
+            "check_uuid": [check],
             "preview_uuid": [self.pair.candidate.moment.preview_uuid],
         }
         grade, decision = {"grade": 2, "key": str(key(self.assignment, self.pair))}, {"decision": "close"}
@@ -186,6 +194,16 @@ class ReleasedSite:
             "release_retry": Right(path={"release_uuid": failed_release}),
             "writing_round_create": Right({"name": "visual", "queries_per_clip": 2}),
             "writing_round_change": Right({"change": "pause"}),
+            "clip_take": Right({"round": str(waiting_query.clip.round.uuid)}),
+            "query_submit": Right(
+                {
+                    "key": str(uuid4()),
+                    "text": "A man opens the blue door there.",
+                    "type": "v",
+                    "start_s": 1,
+                    "end_s": 4.5,
+                }
+            ),
             "written_query_check": Right({"decision": "reject", "reason": "wrong", "note": "He sits."}),
             "pool_plan": Right({"runs": [str(own.uuid)], "depth": 5}),
             "proposal_start": Right({"method": "uniform", "segment_s": 5.0}, path={"project_uuid": described}),

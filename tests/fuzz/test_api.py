@@ -50,6 +50,7 @@ LOOKS |= {"settings_searches", "settings_search"}
 LOOKS |= {"project", "jobs", "job", "policy", "captions", "queries_draft", "train_set", "pools", "pool", "release"}
 LOOKS |= {"shots", "proposals", "proposal"}
 LOOKS |= {"topics", "topic", "writing_rounds", "writing_round", "written_queries"}
+LOOKS |= {"written_query_video"}
 LOOKS |= {"corpora", "corpus_imports", "video_uploads", "video_upload"}
 LOOKS |= {"topics", "topic"}
 LOOKS |= {"corpora", "corpus_export", "corpus_imports", "video_uploads", "video_upload"}
@@ -78,12 +79,21 @@ TRUTHS = {"ground_truths", "ground_truth", "ground_truth_scores", "truth_runs", 
 RUNS = {"projects", "runs", "run", "run_upload", "leaderboard"} | TRUTHS
 JUDGES = WATCHES | {"assignment", "judgment", "flag", "flag_withdraw", "own_judgments"}
 JUDGES |= {f"assignment_{step}" for step in ("take", "heartbeat", "finish", "return")}
+CLIP_STEPS = ("take", "video", "return", "exhausted")
 MAY = {  # which operations do what they are for, asked by whom
     "annotator": JUDGES,
     "lead": LOOKS | BUILDS | RUNS | LEADS,
     "admin": LOOKS | BUILDS | RUNS | BENCHMARKS,
     "participant": RUNS | {"run_withdraw", "truth_run_withdraw"},
-    "checker": {"projects", "written_queries", "written_query_check"},
+    "checker": {
+        "projects",
+        "written_queries",
+        "written_query_check",
+        "query_to_check",
+        "written_query_video",
+        "check_undo",
+    },
+    "writer": {"projects", "clip", "query_submit", "own_queries"} | {f"clip_{step}" for step in CLIP_STEPS},
     "stranger": {"projects"},
     "nobody": set[str](),
 }

@@ -6,6 +6,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.core.files.base import ContentFile
 from django.http import HttpResponse
 from django.test import Client
 from django.urls import get_resolver
@@ -14,16 +15,18 @@ from rest_framework.views import APIView
 from accounts.models import Membership, Project, User
 from annotation.models import NamedQuerySet
 from core.models import Job
+from judging.checking.services import Verdict, query_check
 from judging.models import Pair, Release
 from tests.factories import (
     BatchFactory,
     CaptionFactory,
+    ClipAssignmentFactory,
     DescriptionFactory,
     MembershipFactory,
     ProjectFactory,
     UserFactory,
     WritingClipFactory,
-    WrittenQueryFactory,
+    query_waiting,
 )
 from tests.judging.api.acts import bearer, refusal, url
 from tests.judging.views.acts import hold, key, rows
@@ -31,9 +34,11 @@ from tests.judging.views.endpoints.owned import TRIED
 
 pytestmark = pytest.mark.django_db
 ANNOTATOR, LEAD, STAFF = frozenset({"annotator"}), frozenset({"lead"}), frozenset({"lead", "admin"})
-ADMIN = frozenset({"admin"})
+ADMIN, WRITER = frozenset({"admin"}), frozenset({"writer"})
 RUNNERS, CHECKER, READERS = STAFF | {"participant"}, frozenset({"checker"}), STAFF | {"checker"}
+WRONG = Verdict("reject", 1.5, 4.25, "wrong")
 Endpoint = tuple[str, str, str, frozenset[str], dict[str, Any]]
+ENTRY = {"key": str(uuid4()), "text": "A man in a blue coat opens the door.", "type": "v", "start_s": 1.5, "end_s": 4}
 ENDPOINTS: list[Endpoint] = [  # method, name, what the URL names, for whom, what is sent
     ("get", "assignment", "project", ANNOTATOR, {}),
     ("post", "assignment", "project", ANNOTATOR, {}),
@@ -66,6 +71,15 @@ ENDPOINTS: list[Endpoint] = [  # method, name, what the URL names, for whom, wha
     ("patch", "writing-round", "writing_round", LEAD, {"change": "pause"}),
     ("get", "written-queries", "project", READERS, {}),
     ("post", "query-check", "written_query", CHECKER, {"decision": "accept"}),
+    ("get", "clip", "project", WRITER, {}),
+    ("post", "clip", "project", WRITER, {}),
+    ("get", "clip-video", "project", WRITER, {}),
+    ("post", "clip-queries", "project", WRITER, ENTRY),
+    ("post", "clip-exhausted", "project", WRITER, {}),
+    ("post", "clip-return", "project", WRITER, {}),
+    ("get", "own-queries", "project", WRITER, {}),
+    ("post", "query-to-check", "project", CHECKER, {}),
+    ("get", "written-query-video", "written_query", READERS, {}),
     ("get", "release", "release", STAFF, {}),
     ("get", "invitations", "project", LEAD, {}),
     ("get", "webhooks", "project", LEAD, {}),
@@ -84,10 +98,11 @@ ENDPOINTS: list[Endpoint] = [  # method, name, what the URL names, for whom, wha
     ("post", "withdraw", "other_pair", LEAD, {"reason": "broken"}),
     ("post", "restore", "withdrawn", LEAD, {"reason": "mended"}),
 ]
-HOLDER_ENDPOINTS: list[Endpoint] = [  # only who holds the pair's assignment learns that it exists
+HOLDER_ENDPOINTS: list[Endpoint] = [  # only whose it is learns that it exists
     ("post", "judgment", "pair", ANNOTATOR, {"grade": 3}),
     ("post", "flag", "pair", ANNOTATOR, {"reason": "broken"}),
     ("delete", "flag", "pair", ANNOTATOR, {}),
+    ("post", "check-undo", "query_check", CHECKER, {}),
 ]
 ELSEWHERE = {"projects", "corpora", "imports"}  # the asker's own: test_annotator, test_building
 
@@ -114,7 +129,11 @@ class Site:
         self.described = self._described()
         self.writing_round = WritingClipFactory(round__project=self.project).round
         self.filmed = self.project
-        self.written_query = WrittenQueryFactory(assignment__clip__round=self.writing_round)
+        clip = WritingClipFactory(round=self.writing_round)
+        clip.video.file.save("clip.mp4", ContentFile(b"a video"))
+        ClipAssignmentFactory(clip=clip, writer=self.people["writer"])
+        self.written_query, query = (query_waiting(assignment__clip__round=self.writing_round) for _ in range(2))
+        self.query_check = query_check(query=query.uuid, checker=self.people["checker"], verdict=WRONG)
 
     def _described(self) -> Project:
         """Return a project of the same people whose corpus waits to be rewritten."""
@@ -129,6 +148,8 @@ class Site:
     def request(self, endpoint: Endpoint, client: Client, *, unknown: bool = False) -> HttpResponse:
         method, name, what, _, body = endpoint
         row = uuid4() if unknown else getattr(self, what)
+        if (method, name) == ("post", "clip"):
+            body = {"round": str(self.writing_round.uuid)}
         if name == "judgment":
             body = {**body, "key": str(key(self.assignment, self.pair))}
         return client.generic(  # type: ignore[return-value]
@@ -189,7 +210,9 @@ def strangers_learn_nothing(endpoint: Endpoint, site: Site) -> None:
 )
 def test_a_session_writes_only_with_its_csrf_token(api_endpoint: Endpoint, site: Site) -> None:
     browser = Client(enforce_csrf_checks=True)
-    browser.force_login(site.people[next(role for role in ("annotator", "lead", "checker") if role in api_endpoint[3])])
+    browser.force_login(
+        site.people[next(role for role in ("annotator", "lead", "checker", "writer") if role in api_endpoint[3])]
+    )
     before = rows()
     assert refusal(site.request(api_endpoint, browser)) == (403, "permission_denied")
     assert rows() == before
@@ -200,7 +223,7 @@ def test_a_session_writes_only_with_its_csrf_token(api_endpoint: Endpoint, site:
 
 @pytest.mark.parametrize("api_endpoint", [ENDPOINTS[0], ENDPOINTS[-1], HOLDER_ENDPOINTS[-1]], ids=names)
 def test_a_token_that_is_wrong_revoked_or_of_somebody_gone(api_endpoint: Endpoint, site: Site) -> None:
-    person = site.people["annotator" if "annotator" in api_endpoint[3] else "lead"]
+    person = site.people[min(api_endpoint[3])]
     client = program(person)
     person.access_tokens.all().delete()
     inactive_client = program(person)
