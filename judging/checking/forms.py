@@ -9,6 +9,7 @@ from judging.checking.services import Verdict
 from judging.models import QueryCheck
 
 SECONDS = "Give seconds as a number, as 12.5."
+ACCEPTED = (QueryCheck.Decision.ACCEPT, QueryCheck.Decision.CORRECT)
 NUMBER = {"required": SECONDS, "invalid": SECONDS}
 
 
@@ -32,6 +33,12 @@ class CheckForm(SubmitForm):
     note = forms.CharField(
         required=False, max_length=500, error_messages={"max_length": "Say why in at most 500 characters."}
     )
+
+    def clean(self) -> dict[str, Any]:
+        form_data = super().clean() or {}
+        if form_data.get("decision") in ACCEPTED and form_data.get("reason"):
+            raise forms.ValidationError("A reason to reject the query is chosen: press Reject, or load the page again.")
+        return form_data
 
     @property
     def verdict(self) -> Verdict:

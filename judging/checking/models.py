@@ -67,6 +67,12 @@ class QueryCheck(models.Model):
         return f"{self.decision} of query {self.query_id}"
 
     @property
+    def may_be_undone(self) -> bool:
+        """Whether nothing is known to be built on it: no writer has a rejected query again."""
+        has_gone_on = self.query.state == "sent_back" and self.query.assignment.state != "sent_back"
+        return self.undone_at is None and not (self.decision == self.Decision.REJECT and has_gone_on)
+
+    @property
     def why(self) -> str:
         """The reason and the note in one line."""
         return ": ".join(filter(None, [self.get_reason_display(), self.note]))

@@ -102,7 +102,7 @@ def doubles_of(query: WrittenQuery) -> list[Double]:
 def checks_by(project: Project, checker: User) -> QuerySet[QueryCheck]:
     """Return what a checker decided in a project, newest first."""
     rows = QueryCheck.objects.filter(checker=checker, query__clip__round__project=project)
-    return rows.select_related("query__clip__video").order_by("-pk")
+    return rows.select_related("query__clip__video", "query__assignment").order_by("-pk")
 
 
 def decisions_about(project: Project, writer: User) -> list[bool]:

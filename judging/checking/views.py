@@ -81,8 +81,11 @@ def decide(request: MemberRequest, row: WrittenQuery) -> HttpResponse:
     form = CheckForm(request.POST)
     if not form.is_valid():
         return _refused(request, row, form.first_error())
+    verdict = form.verdict
+    if verdict.decision == QueryCheck.Decision.ACCEPT and (verdict.start_s, verdict.end_s) != (row.start_s, row.end_s):
+        verdict = verdict._replace(decision=QueryCheck.Decision.CORRECT)  # Enter presses the first button
     try:
-        services.query_check(query=row.uuid, checker=request.user, verdict=form.verdict)
+        services.query_check(query=row.uuid, checker=request.user, verdict=verdict)
     except NotPossible as error:
         return _refused(request, row, str(error))
     return redirect("judging:query-to-check", project.uuid)

@@ -8,7 +8,7 @@ from django.db.models import F, Q
 
 from accounts.models import Project
 from annotation.models import Description, Video
-from judging.collection.rules import LEAST_TOKENS, MOST_OVERLAP, SHARES, TYPE_LABELS, TYPES, Checks
+from judging.collection.rules import LEAST_TOKENS, MOST_OVERLAP, SHARES, TYPE_LABELS, TYPES, Checks, Entry
 
 
 class QueryType(models.TextChoices):
@@ -290,6 +290,10 @@ class WrittenQuery(models.Model):
             ),
         ]
         indexes = [models.Index(fields=["id"], condition=Q(state="waiting"), name="written_query_waiting")]
+
+    @property
+    def entry(self) -> Entry:
+        return Entry(self.text, self.type, self.start_s, self.end_s)
 
     def __str__(self) -> str:
         return self.text

@@ -5,7 +5,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -35,6 +35,7 @@ MESSAGES = {
     "no_words": "Write the query in words.",
     "other_type": "This round asks for other types.",
     "no_subtitles": "This video has no subtitles; the query is about the video.",
+    "unchanged": "You changed neither the words nor the moment that were sent back.",
     "copied": "This is copied from the subtitles: “{line}”. Use your own words.",
     "pronoun": "It begins with “{word}”. Each query is read alone: say who or what is meant.",
 }
@@ -89,12 +90,15 @@ def words_of(text: str) -> list[str]:
     return [token.lower() for token in tokens_of(text) if re.match(r"\w", token)]
 
 
-def problems_of(entry: Entry, *, duration_s: float, lines: Sequence[Line], checks: Checks) -> list[Problem]:
+def problems_of(
+    entry: Entry, *, duration_s: float, lines: Sequence[Line], checks: Checks, rejections: Collection[Entry] = ()
+) -> list[Problem]:
     """Return why a query cannot be submitted, in the order of the page's fields; empty when it can.
 
     Args:
         duration_s: of the video, in seconds.
         lines: the video's subtitles, in the order of time.
+        rejections: queries of this writer for this clip that were sent back.
 
     Source: Lei et al. 2020 (arXiv:2001.09099), section 3 and appendix: every field, a span within the video, at least
         8 words, not copied from a subtitle. That signs of punctuation are counted is read off the published queries.
@@ -103,6 +107,7 @@ def problems_of(entry: Entry, *, duration_s: float, lines: Sequence[Line], check
         *_span_problems(entry, duration_s),
         *_text_problems(entry.text, lines, checks),
         *_type_problems(entry.type, lines, checks),
+        *([Problem("unchanged", "text")] if entry in rejections else []),
     ]
 
 

@@ -283,7 +283,13 @@ def query_submit(
     entry = Entry(
         " ".join(entry.text.split()), entry.type, entry.start_s, end_within(entry.end_s, duration_s=video.duration_s)
     )
-    problems = problems_of(entry, duration_s=video.duration_s, lines=selectors.lines_of(video), checks=round.checks)
+    problems = problems_of(
+        entry,
+        duration_s=video.duration_s,
+        lines=selectors.lines_of(video),
+        checks=round.checks,
+        rejections=[query.entry for query, _ in selectors.rejections_of(row)] if row.draft_version else (),
+    )
     if problems:
         raise QueryRefused(problems)
     query = WrittenQuery.objects.create(

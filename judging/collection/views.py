@@ -2,6 +2,7 @@
 
 import mimetypes
 from collections.abc import Callable, Sequence
+from dataclasses import astuple
 from functools import wraps
 from typing import Any, cast
 from uuid import UUID, uuid4
@@ -54,11 +55,15 @@ def desk(request: MemberRequest, project: Project) -> HttpResponse:
     """Where a writer starts: rounds that they take part in, drafts, and the queries they wrote."""
     assignment = selectors.assignment_at_hand(project, request.user)
     rounds = selectors.rounds_for(project, request.user)
+    sent_back = selectors.sent_back_of(project, request.user)
+    rounds_anew = {row.clip.round_id for row in sent_back}
     context = {
         "assignment": assignment,
-        "rounds": [(row, selectors.clips_left(row, request.user).count()) for row in rounds],
+        "rounds": [
+            (row, selectors.clips_left(row, request.user).count(), row.pk in rounds_anew) for row in rounds
+        ],
         "drafts": selectors.drafts_of(project, request.user),
-        "sent_back": selectors.sent_back_of(project, request.user),
+        "sent_back": sent_back,
         "stop": selectors.stop_of(project, request.user),
         "page": page_of(request, selectors.own_queries(project, request.user)),
     }
@@ -100,11 +105,13 @@ def _clip_context(assignment: ClipAssignment, entry: Entry | None = None, key: U
     if entry is None:
         draft = (assignment.draft_text, assignment.draft_type or assignment.type_requested)
         entry = Entry(*draft, assignment.draft_start_s, assignment.draft_end_s)
+    rejections = selectors.rejections_of(assignment) if assignment.draft_version else []
     data = player_data(video, lines) | {
         "checks": {"types": round.types, "least_tokens": round.least_tokens, "most_overlap": round.most_overlap},
         "longest": LONGEST,
         "messages": MESSAGES,
         "dangling": sorted(DANGLING),
+        "rejections": [astuple(query.entry) for query, _ in rejections],
     }
     return {
         "project": round.project,
@@ -120,7 +127,7 @@ def _clip_context(assignment: ClipAssignment, entry: Entry | None = None, key: U
         "requested": TYPE_LABELS[assignment.type_requested],
         "number": assignment.n_queries + 1,
         "warnings": warnings_of(entry.text),
-        "rejections": selectors.rejections_of(assignment) if assignment.draft_version else [],
+        "rejections": rejections,
     }
 
 

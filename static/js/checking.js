@@ -9,19 +9,31 @@ document.addEventListener("DOMContentLoaded", () => {
     return start !== data.start || end !== data.end;
   };
   const showButtons = () => {
-    button("accept").hidden = isMoved();
-    button("correct").hidden = !isMoved();
+    for (const decision of ["accept", "correct"]) {
+      const isChosen = (decision === "correct") === isMoved();
+      button(decision).hidden = button(decision).disabled = !isChosen;
+    }
   };
+  const accept = () => form.requestSubmit(button(isMoved() ? "correct" : "accept"));
   const player = new SpanPlayer(section, data, showButtons);
   const reasons = [...form.elements.reason];
   const keys = {
     ...player.keys,
-    a: () => form.requestSubmit(button(isMoved() ? "correct" : "accept")),
+    a: accept,
     r: () => (reasons.some((reason) => reason.checked) ? form.requestSubmit(button("reject")) : reasons[0].focus()),
     ...Object.fromEntries(reasons.map((reason, index) => [String(index + 1), () => (reason.checked = true)])),
   };
 
   form.addEventListener("input", showButtons);
+  form.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.target.matches("button")) return;
+    event.preventDefault(); // Enter does what is chosen, not what the first button says
+    if (reasons.some((reason) => reason.checked)) form.requestSubmit(button("reject"));
+    else accept();
+  });
+  form.addEventListener("submit", ({ submitter }) => {
+    if (submitter?.value !== "reject") for (const reason of reasons) reason.checked = false;
+  });
   section.addEventListener("click", ({ target }) => {
     const seconds = target.closest("[data-seek]")?.dataset.seek;
     if (seconds) player.seek(Number(seconds));

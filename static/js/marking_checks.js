@@ -59,8 +59,17 @@ const markingChecks = (() => {
     return type !== "v" && !lines.length ? [{ code: "no_subtitles", field: "type" }] : [];
   }
 
+  // The very words, type and span of a query that a checker sent back.
+  function anewProblems({ text, type, start, end }, { rejections = [] }) {
+    const words = text.trim().replace(/\s+/g, " ");
+    const isUnchanged = rejections.some((rejection) => [words, type, start, end].every((value, index) => value === rejection[index]));
+    return isUnchanged ? [{ code: "unchanged", field: "text" }] : [];
+  }
+
   return {
-    problems: (entry, data) => [...spanProblems(entry, data), ...textProblems(entry.text, data), ...typeProblems(entry.type, data)],
+    problems: (entry, data) => [
+      ...spanProblems(entry, data), ...textProblems(entry.text, data), ...typeProblems(entry.type, data), ...anewProblems(entry, data),
+    ],
     warnings(text, { dangling }) {
       const [word] = wordsOf(text);
       return dangling.includes(word) ? [{ code: "pronoun", field: "text", values: { word } }] : [];

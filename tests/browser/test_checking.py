@@ -63,16 +63,17 @@ def test_a_checker_decides_by_keys_and_takes_one_back(browse: Browse, to_check: 
     expect(page.get_by_role("alert")).to_contain_text("Say why you move the bounds.")
     assert page.locator("[name=start_s]").input_value() == "2.5"
     page.get_by_label("Note").fill("It starts later.")
-    page.get_by_role("button", name="Accept with these bounds").click()
+    page.get_by_label("Note").press("Enter")  # what is chosen, whichever button comes first
     ready(page, TEXTS[2])
     page.keyboard.press("2")
-    page.keyboard.press("r")
+    page.get_by_label("Note").fill("Look left.")
+    page.get_by_label("Note").press("Enter")
     expect(page.get_by_text("No query waits for you. Look again later.")).to_be_visible()
     rows = QueryCheck.objects.order_by("pk").values_list("decision", "reason", "note", "start_s", "end_s")
     assert list(rows) == [
         ("accept", "", "", 1.5, 4.25),
         ("correct", "", "It starts later.", 2.5, 4.25),
-        ("reject", "not_only", "", 1.5, 4.25),
+        ("reject", "not_only", "Look left.", 1.5, 4.25),
     ]
     page.get_by_role("row", name=TEXTS[2]).get_by_role("button", name="Undo").click()
     expect(page.get_by_text("Taken back: the query waits again.")).to_be_visible()

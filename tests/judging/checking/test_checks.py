@@ -11,11 +11,12 @@ from accounts.models import User
 from annotation.models import Caption, Description, Moment
 from core.exceptions import NotPossible
 from judging.checking import rules, selectors, services
+from judging.checking.selectors import checks_by
 from judging.checking.services import Verdict
 from judging.collection import services as writing
 from judging.collection.rules import Entry
 from judging.collection.selectors import clip_counts, drafts_of, rejections_of, sent_back_of
-from judging.exceptions import NotAssigned, NotPossibleNow
+from judging.exceptions import NotAssigned, NotPossibleNow, QueryRefused
 from judging.guidelines.services import policy_publish
 from judging.models import ClipAssignment, QueryCheck, WriterStop, WritingClip, WritingRound, WrittenQuery
 from tests.factories import (
@@ -142,6 +143,8 @@ class TestRejected:
         assert anew == assignment and rejections_of(anew) == [
             (query, "Other moments of the clip fit it, too: He does it twice.")
         ]
+        with pytest.raises(QueryRefused, match="neither the words nor the moment that were sent back"):
+            writing.query_submit(assignment=anew.uuid, writer=first, key=uuid4(), entry=query.entry, now=NOW)
         last = writing.query_submit(assignment=anew.uuid, writer=first, key=uuid4(), entry=ANEW, now=NOW).query
         assert WritingClip.objects.get(pk=query.clip_id).n_queries == 2
         check(last, person, REJECT)  # once more: now it is somebody else's
@@ -183,7 +186,9 @@ class TestRejected:
         query.refresh_from_db()
         assert (query.state, query.assignment.state, query.assignment.draft_text) == ("waiting", "finished", "")
         decision = check(query, person, REJECT)
+        assert checks_by(row.project, person)[0].may_be_undone
         take(row, first)
+        assert not checks_by(row.project, person)[0].may_be_undone
         with pytest.raises(NotPossibleNow, match="has the clip again"):
             services.check_undo(check=decision.uuid, checker=person, now=NOW)
 

@@ -97,6 +97,20 @@ def test_without_scripts_a_form_comes_back_with_what_was_entered() -> None:
     )
 
 
+def test_what_was_sent_back_is_written_anew_when_no_other_clip_is_left() -> None:
+    row, person, client = at_work()
+    assignment = take(row, person)
+    submit(client, assignment)
+    ClipAssignment.objects.exclude(pk=assignment.pk).update(state="returned", ended_at=NOW)
+    about = {"state": "sent_back", "n_sent_back": 1, "ended_at": NOW, "expires_at": timezone.now() + timedelta(days=7)}
+    ClipAssignment.objects.filter(pk=assignment.pk).update(**about)
+    row.clips.exclude(pk=assignment.clip_id).update(state="exhausted")
+    desk = client.get(reverse("judging:writing-desk", args=[row.project.uuid])).content.decode()
+    assert "What was sent back waits for you." in desk
+    answer = client.post(reverse("judging:clip-take", args=[row.project.uuid]), {"round": row.uuid})
+    assert answer.headers["Location"] == reverse("judging:mark", args=[row.project.uuid])
+
+
 def test_writers_see_their_own_work_alone() -> None:
     row, _, client = at_work()
     WrittenQueryFactory(assignment__clip=row.clips.first(), text="A query of somebody else.")
