@@ -144,6 +144,12 @@ def depth_of(batch_size: int, strata: Sequence[Stratum] = ()) -> int:
     return max(DEPTH, BATCHES * batch_size, *(stratum.last for stratum in strata))
 
 
+def second_batch_size(batch_size: int, strata: Sequence[Stratum]) -> int:
+    """Return how many pairs a second batch holds: of each stratum as many as the first, or what that left."""
+    draws = (min(stratum.sample, stratum.last - stratum.first + 1 - stratum.sample) for stratum in strata)
+    return sum(draws) if strata else batch_size
+
+
 SCALE = 10**DECIMALS
 
 ROWS = 64  # queries of a block

@@ -13,7 +13,7 @@ from accounts.models import Project
 from accounts.uploads import IMPORTS_SHOWN, receives_file, save_form, upload_urls
 from annotation.models import Topic, TopicImport
 from annotation.topics import selectors, services
-from annotation.topics.files import LABELS
+from annotation.topics.files import LABELS, LARGEST_FILE
 from annotation.topics.forms import TopicChangeForm, TopicForm, TopicImportForm
 from core.exceptions import NotPossible
 from core.lists import page_of
@@ -94,7 +94,7 @@ def import_new(request: MemberRequest, project: Project) -> HttpResponse:
     """The form for a file, which goes into a temporary file of limited size."""
 
     def shown(form: forms.Form, status: int = 200) -> HttpResponse:
-        context = {"form": form, "most_mb": settings.IMPORT_MAX_MB}
+        context = {"form": form, "most_mb": min(settings.IMPORT_MAX_MB, LARGEST_FILE // 2**20)}
         return render(request, "annotation/topics/import_new.html", context, status=status)
 
     if request.method != "POST":

@@ -22,6 +22,7 @@ from judging.collection.selectors import lines_of
 from judging.collection.views import player_data, video_answer
 from judging.exceptions import NotAssigned
 from judging.models import QueryCheck, WrittenQuery
+from judging.review.selectors import demo_job
 
 QUERIES = WrittenQuery.objects.select_related("clip__round__project", "clip__video")
 CHECKS = QueryCheck.objects.select_related("query__clip__round__project")
@@ -34,6 +35,7 @@ def desk(request: MemberRequest, project: Project) -> HttpResponse:
     context = {
         "waiting": selectors.waiting_for(project, request.user),
         "page": page_of(request, selectors.checks_by(project, request.user)),
+        "job": demo_job(project),
     }
     return render(request, "judging/checking/desk.html", context)
 

@@ -291,9 +291,9 @@ class WrittenQuery(models.Model):
         ]
         indexes = [models.Index(fields=["id"], condition=Q(state="waiting"), name="written_query_waiting")]
 
+    def __str__(self) -> str:
+        return self.text
+
     @property
     def entry(self) -> Entry:
         return Entry(self.text, self.type, self.start_s, self.end_s)
-
-    def __str__(self) -> str:
-        return self.text

@@ -40,6 +40,7 @@ from judging.collection.rules import DANGLING, LONGEST, MESSAGES, TYPE_LABELS, E
 from judging.exceptions import LeaseLost, NotAssigned, NotPossibleNow, QueryRefused
 from judging.models import ClipAssignment, WritingClip, WritingRound, WrittenQuery
 from judging.people.selectors import actor_names
+from judging.review.selectors import demo_job
 
 MARK = "judging/collection/mark.html"
 FPS = 25.0  # where nobody has read it from the file
@@ -59,12 +60,11 @@ def desk(request: MemberRequest, project: Project) -> HttpResponse:
     rounds_anew = {row.clip.round_id for row in sent_back}
     context = {
         "assignment": assignment,
-        "rounds": [
-            (row, selectors.clips_left(row, request.user).count(), row.pk in rounds_anew) for row in rounds
-        ],
+        "rounds": [(row, selectors.clips_left(row, request.user).count(), row.pk in rounds_anew) for row in rounds],
         "drafts": selectors.drafts_of(project, request.user),
         "sent_back": sent_back,
         "stop": selectors.stop_of(project, request.user),
+        "job": demo_job(project),
         "page": page_of(request, selectors.own_queries(project, request.user)),
     }
     return render(request, "judging/collection/desk.html", context)

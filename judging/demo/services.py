@@ -73,6 +73,7 @@ TRAIN_DEPTH = 10  # of the training set; releases hold those of 1, 20 and 40
 STUDIED, STUDY = 2, Draw(seed=SEED, top=30, others=30)  # queries of the coverage study, and what is drawn for each
 YES_OR_NO_QUERIES = 3
 ROUND_NAME, ROUND_CLIPS, ROUND_TOKENS = "Visual round", 3, 5
+WRITTEN = "The camera shows this: {}"  # so that no query repeats a description
 ROUND_NOTE = "The clip shows it twice; say when, or what is different."
 QUERIES = {"val": (6, 0.25), "test": (10, 0.5)}  # judged: of the full demo, and the share of a short one's texts
 VIDEO_TASK, ADVANCE_TASK = "judging.tasks.demo_render", "judging.tasks.demo_advance"
@@ -306,14 +307,14 @@ def _round_play(project: Project) -> None:
 
 
 def _query_write(row: WritingRound, writer: User) -> WrittenQuery | None:
-    """Write for the next clip what the demo has as the description of a moment; None where no clip or none fits."""
+    """Write for the next clip about a moment that the demo has described; None where no clip or none fits."""
     assignment = clip_take(round=row, writer=writer)
     if assignment is None:
         return None
     descriptions = Description.objects.filter(moment__video=assignment.clip.video_id, kind=Description.Kind.VIDEO)
     for description in descriptions.select_related("moment").order_by("source_id"):
         moment = description.moment
-        entry = Entry(description.text, "v", moment.start_s, moment.end_s)
+        entry = Entry(WRITTEN.format(description.text), "v", moment.start_s, moment.end_s)
         with suppress(QueryRefused), transaction.atomic():
             return query_submit(assignment=assignment.uuid, writer=writer, key=uuid4(), entry=entry).query
     clip_return(assignment=assignment.uuid, writer=writer)

@@ -115,7 +115,7 @@ class RulesForm(forms.ModelForm):  # type: ignore[type-arg]
         required=False,
         max_length=500,
         help_text="Empty: the best by rank. Else ranks and how many of them a batch draws, together as many as it has "
-        "pairs: 1-20: 20, 21-60: 10, 61-100: 5.",
+        "pairs: 1-10: 10, 11-40: 6, 41-100: 4.",
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -17,6 +17,7 @@ from accounts.access import LEAD, STAFF, MemberRequest, project_action, project_
 from accounts.models import Project, User
 from annotation.corpora.selectors import corpora_within_reach, corpus_is_seen
 from annotation.models import Candidate, Moment, NamedQuerySet
+from annotation.pools.rules import second_batch_size, strata_of
 from annotation.queries.selectors import measures_of, queries_to_judge
 from annotation.similarity.base import SimilarityMissing
 from core.exceptions import NotPossible
@@ -223,14 +224,18 @@ def _rules_context(project: Project, form: RulesForm) -> dict[str, Any]:
         "fixed_by": services.rules_fixed_by(project),
         "levels": list(enumerate(guideline.levels))[::-1] if guideline else [],
         "has_draft": GuidelineDraft.objects.filter(project=project).exists(),
-        "columns": [(label, row, _costs(project, row)) for label, row in columns],
+        "columns": [
+            (label, row, second_batch_size(row.batch_size, strata_of(row.strata)), _costs(project, row))
+            for label, row in columns
+        ],
     }
 
 
 def _costs(project: Project, row: Project) -> list[float]:
     """Count the judgments of a pair and of 100 queries by the rules of ``row``, second batches as in the paper."""
     here = projects_overview.assumptions_of(project) if row is project else expected_of(row)
-    forecast = Forecast(replace(here, queries=100))
+    second = here.second * second_batch_size(row.batch_size, strata_of(row.strata)) / row.batch_size
+    forecast = Forecast(replace(here, queries=100, second=second))
     return [round(here.judges * (1 + here.escalated), 2), round(forecast.judging.judgments)]
 
 

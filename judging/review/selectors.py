@@ -98,6 +98,11 @@ def job_running(project: Project) -> Job | None:
     return project.jobs.filter(state=Job.State.RUNNING).order_by("id").first()
 
 
+def demo_job(project: Project) -> Job | None:
+    """Work that prepares the demo, for those who see no other work of the project; None in other projects."""
+    return job_running(project) if project.is_demo else None
+
+
 LOOKED_AT = 2000  # waiting batches, the oldest, when many are accepted together
 LATEST = 100  # finished assignments that say how long a judgment takes
 LATELY = """

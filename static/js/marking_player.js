@@ -138,8 +138,10 @@ class SpanPlayer {
       i: () => this.setSpan({ start: video.currentTime }),
       o: () => this.setSpan({ end: video.currentTime }),
       p: () => this.loop(),
-      "[": () => this.setSpan({ start: bounds.findLast((cut) => cut <= video.currentTime + 1e-3) }),
-      "]": () => this.setSpan({ end: bounds.find((cut) => cut > video.currentTime + 1e-3) ?? data.duration }),
+      ...(data.cuts.length && {
+        "[": () => this.setSpan({ start: bounds.findLast((cut) => cut <= video.currentTime + 1e-3) }),
+        "]": () => this.setSpan({ end: bounds.find((cut) => cut > video.currentTime + 1e-3) ?? data.duration }),
+      }),
       u: () => this.undo(),
     };
   }

@@ -26,6 +26,7 @@ from annotation.pools.rules import (
     pooled,
     queries_drawn,
     ranks_drawn,
+    second_batch_size,
     spans_joined,
     strata_listed,
     strata_of,
@@ -116,6 +117,14 @@ def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch, rows: int) -> No
 FOUND = st.lists(st.builds(Found, st.integers(0, 3), st.integers(0, 12), st.integers(1, 9)), max_size=40)
 DEPTHS = st.integers(1, 9)
 IN_POOL = st.sets(st.integers(0, 12))
+
+
+@pytest.mark.parametrize(
+    ("strata", "size"),
+    [([], 20), ([(1, 10, 10), (11, 30, 10)], 10), ([(1, 20, 20), (21, 60, 10), (61, 100, 5)], 15), ([(1, 9, 4)], 4)],
+)
+def test_a_second_batch_draws_what_the_first_has_left(strata: list[tuple[int, int, int]], size: int) -> None:
+    assert second_batch_size(20, [Stratum(*row) for row in strata]) == size
 
 
 class TestUnion:

@@ -4,6 +4,8 @@ from datetime import timedelta
 from uuid import uuid4
 
 import pytest
+from django.test import Client
+from django.urls import reverse
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -123,6 +125,17 @@ class TestAccepted:
         CandidateFactory(moment=Moment.objects.get())
         services.check_undo(check=decision.uuid, checker=person, now=NOW)
         assert Moment.objects.count() == 1 and not Description.objects.filter(moment=Moment.objects.get()).exists()
+
+
+def test_without_scripts_the_first_button_loses_neither_bounds_nor_a_reason(client: Client) -> None:
+    query = WrittenQueryFactory()
+    client.force_login(checker(query.clip.round.project))
+    form = {"decision": "accept", "start_s": 2.5, "end_s": 4.25, "note": "It starts later."}
+    address = reverse("judging:query-check", args=[query.uuid])
+    page = client.post(address, {**form, "reason": "wrong"})
+    assert page.status_code == 422 and "A reason to reject the query is chosen" in page.content.decode()
+    client.post(address, form)
+    assert query.checks.values_list("decision", "start_s").get() == ("correct", 2.5)
 
 
 class TestRejected:
@@ -247,7 +260,7 @@ class TestStops:
         with pytest.raises(NotPossibleNow, match="1 of 3 queries"):
             take(row, person)
         writing.writer_go_on(project=project, writer=person, actor=None)
-        check(write(row, person), looks, REJECT)  # counted anew
+        check(write(row, person, ANEW), looks, REJECT)  # counted anew
         assert selectors.decisions_about(project, person) == [False]
         assert not WriterStop.objects.filter(writer=person, ended_at=None).exists()
 

@@ -1,5 +1,6 @@
 """Pages of writers and leads: what is shown to whom, what is refused, and what a submission costs."""
 
+from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
@@ -8,12 +9,14 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
 from accounts.models import User
 from annotation.models import Subtitle
 from judging.collection import services
 from judging.models import ClipAssignment, WritingRound, WrittenQuery
 from tests.factories import (
+    NOW,
     MembershipFactory,
     ProjectFactory,
     WritingClipFactory,
