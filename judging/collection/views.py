@@ -46,7 +46,6 @@ NOTHING = "Every clip of this round that you may have is taken or has its querie
 CACHED = "private, max-age=86400"
 EXHAUSTED_SHOWN = 50
 QUERY_STATES = dict(WrittenQuery.State.choices)
-GONE = "somebody who has left"
 
 
 @project_page(WRITER)
@@ -308,7 +307,7 @@ def writing_round(request: MemberRequest, row: WritingRound) -> HttpResponse:
         "counts": selectors.clip_counts(row),
         "types": selectors.type_counts(row),
         "people": [
-            (names.get(key, GONE), counts, writers.get(key), stops.get(key))
+            (names.get(key, selectors.GONE), counts, writers.get(key), stops.get(key))
             for counts in selectors.writer_counts(row)
             for key in [counts["writer"]]
         ],
@@ -374,7 +373,7 @@ def queries(request: MemberRequest, project: Project) -> HttpResponse:
     names = actor_names(project, to_lead=request.membership.is_lead)
     context = {
         "page": page,
-        "rows": [(query, names.get(query.writer_id, GONE)) for query in page],
+        "rows": [(query, names.get(query.writer_id, selectors.GONE)) for query in page],
         "rounds": rounds,
         "round": row,
         "type": type_,

@@ -180,7 +180,7 @@ WEBHOOKS = area(
 COLLECTION = area(
     ("judging", "project", WRITER, "get", "writing-desk mark"),
     ("judging", "project", WRITER, "post", "clip-take"),
-    ("judging", "project", STAFF, "get", "collection"),
+    ("judging", "project", STAFF, "get", "collection collection-figures collection-figure-svg collection-figure-csv"),
     ("judging", "project", READERS, "get", "written-queries"),
     ("judging", "project", LEAD, "post", "writing-round-create"),
     ("judging", "writing_round", STAFF, "get", "writing-round"),
@@ -192,6 +192,8 @@ COLLECTION = area(
     ("judging", "written_query", CHECKER, "post", "query-check"),
 )
 MORE_ARGS = {
+    "judging:collection-figure-svg": ["types"],
+    "judging:collection-figure-csv": ["checks"],
     "models_runner:export": ["csv"],
     "models_runner:tables-export": ["csv"],
     "models_runner:file": ["video_corpus.json"],

@@ -1,0 +1,263 @@
+"""Figures of a collection while it runs, of all its rounds or of one; each is a chart, an SVG and a CSV.
+
+Source: TVR (Lei et al., ECCV 2020), section 3 and figures 2, 13 and 15, of what is written so far.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from accounts.models import Project
+from annotation.statistics.analyses import Text, span_analyses, text_analyses
+from core.charts.canvas import Axis
+from core.charts.kinds import Column as Bar
+from core.charts.kinds import columns_chart, parts_chart
+from core.sql import sql_rows
+from judging.collection.rules import SHARES, TYPE_LABELS, TYPES
+from judging.collection.selectors import GONE
+from judging.figures.charts import COUNT, SHARE, UNIT_NAMES, Chart, Column, DrawnFigure, Value, band_of
+from judging.figures.corpus_charts import lengths_figure, variety_figure
+from judging.figures.rules import periods_of
+from judging.guidelines.selectors import policy_in_force
+from judging.models import WritingRound, WrittenQuery
+from judging.people.selectors import actor_names
+
+State = WrittenQuery.State
+MOST_WRITERS = 30  # of a chart; the table and the CSV have all
+QUERIES = """
+FROM judging_writtenquery query JOIN judging_writingclip clip ON clip.id = query.clip_id
+JOIN judging_writinground round ON round.id = clip.round_id AND round.project_id = %(project)s
+WHERE (%(round)s::bigint IS NULL OR round.id = %(round)s)"""
+COUNTS = f"""
+SELECT clip.round_id, query.writer_id, (query.created_at AT TIME ZONE %(zone)s)::date, query.type, query.state, count(*)
+{QUERIES} GROUP BY 1, 2, 3, 4, 5 ORDER BY 3, 2"""  # nosec B608 - constants
+TEXTS = f"""
+SELECT query.start_s, query.end_s, video.duration_s, query.text
+{QUERIES.replace("WHERE", "JOIN annotation_video video ON video.id = clip.video_id WHERE")}
+    AND query.state IN ('waiting', 'accepted') ORDER BY query.id"""  # nosec B608 - constants
+
+
+class Written(NamedTuple):
+    """Queries of one round, writer, day, type and state."""
+
+    round_id: int
+    writer_id: int
+    day: date
+    type: str
+    state: str
+    queries: int
+
+    @property
+    def is_in_force(self) -> bool:
+        """Whether it waits or is accepted."""
+        return self.state in (State.WAITING, State.ACCEPTED)
+
+
+class Checked(NamedTuple):
+    """Queries by what checkers say about them; those that wait are open."""
+
+    accepted: int
+    rejected: int
+    waiting: int
+
+    @property
+    def total(self) -> int:
+        return sum(self)
+
+
+CHECKED = (("series-3", "accepted"), ("series-2", "rejected"), ("other", "open"))
+SHARE_AXIS = Axis("share of queries", 0, 100, 25, " %")
+
+
+def checked_of(rows: Iterable[Written]) -> Checked:
+    """Count queries by what became of them."""
+    counts: Counter[str] = Counter()
+    for row in rows:
+        counts[row.state] += row.queries
+    return Checked(counts[State.ACCEPTED], counts[State.SENT_BACK] + counts[State.REJECTED], counts[State.WAITING])
+
+
+@dataclass(frozen=True)
+class Collection:
+    """Reads what is written in a project, or in one round of it, each table once at most.
+
+    Args:
+        to_lead: whether writers are called by their names.
+    """
+
+    project: Project
+    round: WritingRound | None = None
+    to_lead: bool = False
+
+    @cached_property
+    def counts(self) -> list[Written]:
+        return [Written(*row) for row in self._rows(COUNTS, zone=policy_in_force(self.project.pk).time_zone)]
+
+    @cached_property
+    def analyses(self) -> dict[str, Any]:
+        """Return what TVR's figures count, of the queries that wait or are accepted; nothing where there is none."""
+        rows = self._rows(TEXTS)
+        texts = [Text(text, text.lower()) for *_, text in rows]
+        if not texts:
+            return {}
+        return text_analyses(texts, tagged=False) | span_analyses(row[:3] for row in rows)
+
+    @cached_property
+    def names(self) -> dict[int, str]:
+        return actor_names(self.project, to_lead=self.to_lead)
+
+    @cached_property
+    def rounds(self) -> dict[int, WritingRound]:
+        return self.project.writing_rounds.in_bulk()
+
+    @property
+    def in_words(self) -> str:
+        """Name what is drawn, for titles of files."""
+        return f"{self.project}, {self.round}" if self.round else str(self.project)
+
+    def by_writer(self) -> list[tuple[str, list[Written]]]:
+        """Return each writer's name and rows, whoever wrote most first."""
+        rows: dict[int, list[Written]] = {}
+        for row in self.counts:
+            rows.setdefault(row.writer_id, []).append(row)
+        order = sorted(rows, key=lambda writer: (-sum(row.queries for row in rows[writer]), writer))
+        return [(self.names.get(writer, GONE), rows[writer]) for writer in order]
+
+    def _rows(self, statement: str, **values: Any) -> list[Any]:
+        return sql_rows(statement, {"project": self.project.pk, "round": self.round and self.round.pk, **values})
+
+
+def types(collection: Collection) -> DrawnFigure:
+    """Draw how many queries there are of each type, beside the shares that their rounds ask for."""
+    columns = [
+        *(Column("type", "Type"), Column("queries", "Queries", COUNT), Column("share", "Share", SHARE)),
+        *(Column("share_asked_for", "To be", SHARE), Column("share_tvr", "In TVR", SHARE)),
+    ]
+    rows = [row for row in collection.counts if row.is_in_force]
+    if not rows:
+        return DrawnFigure([], columns, [])
+    of_types, of_rounds = Counter[str](), Counter[int]()
+    for row in rows:
+        of_types[row.type] += row.queries
+        of_rounds[row.round_id] += row.queries
+    n = of_types.total()
+    targets = {type_: _target(type_, of_rounds, collection.rounds) / n for type_ in TYPES}
+    bars, numbers = [], list[list[Value]]()
+    for type_ in TYPES:
+        share, label = of_types[type_] / n, TYPE_LABELS[type_]
+        words = (f"{of_types[type_]:,} queries", f"{100 * share:.1f} %, to be {100 * targets[type_]:.1f} %")
+        bars.append(Bar(label, 100 * share, words))
+        numbers.append([label, of_types[type_], share, targets[type_], SHARES[type_] / 100])
+    heading = "Types of queries"
+    plot = columns_chart(heading, bars, SHARE_AXIS, x_name="the line is the share that is asked for")
+    for index, type_ in enumerate(TYPES):
+        target = 100 * targets[type_]
+        plot.bar(index, target - 0.4, target + 0.4, "series-2", f"{TYPE_LABELS[type_]}: to be {target:.1f} %")
+    return DrawnFigure([Chart(heading, plot)], columns, numbers, facts=f"{n:,} queries that wait or are accepted.")
+
+
+def _target(type_: str, of_rounds: Counter[int], rounds: dict[int, WritingRound]) -> float:
+    """Return how many queries of a type there were if each round had just its shares."""
+    return sum(
+        n * rounds[round_id].shares[type_] / sum(rounds[round_id].shares.values()) for round_id, n in of_rounds.items()
+    )
+
+
+def lengths(collection: Collection) -> DrawnFigure:
+    return lengths_figure(collection.analyses, texts="queries")
+
+
+def variety(collection: Collection) -> DrawnFigure:
+    return variety_figure(collection.analyses, texts="queries")
+
+
+def checks(collection: Collection) -> DrawnFigure:
+    """Draw which share of the queries is accepted, rejected or open: by writer, and by when they were written."""
+    columns = [
+        *(Column("writer", "Writer"), Column("day", "Written on"), Column("queries", "Queries", COUNT)),
+        *(Column(name, name.capitalize(), COUNT) for _, name in CHECKED),
+        Column("share_accepted", "Accepted of those checked", SHARE),
+    ]
+    if not collection.counts:
+        return DrawnFigure([], columns, [])
+    writers = [(name, checked_of(rows)) for name, rows in collection.by_writer()]
+    unit, starts = periods_of({row.day for row in collection.counts})
+    by_start: dict[date, list[Written]] = {start: [] for start in starts}
+    for row in collection.counts:
+        by_start[unit.first_of(row.day)].append(row)
+    periods = [(band_of(start, unit), checked_of(rows)) for start, rows in by_start.items()]
+    total = checked_of(collection.counts)
+    decided = total.accepted + total.rejected
+    facts = f"{total.total:,} queries, {total.waiting:,} of them open; " + (
+        f"{100 * total.accepted / decided:.1f} % of the checked ones are accepted." if decided else "none is checked."
+    )
+    charts = [
+        _checked_chart("By writer", writers[:MOST_WRITERS], x_name="writer"),
+        _checked_chart("By when they were written", periods, x_name=UNIT_NAMES[unit]),
+    ]
+    numbers = [
+        [name, day.isoformat(), checked.total, *checked, _share_accepted(checked)]
+        for name, day, checked in _days_checked(collection)
+    ]
+    return DrawnFigure(charts, columns, numbers, facts=facts, notes=_notes(writers))
+
+
+def _checked_chart(heading: str, bands: Sequence[tuple[str, Checked]], *, x_name: str) -> Chart:
+    labels, counts = [label for label, _ in bands], [checked for _, checked in bands]
+    return Chart(heading, parts_chart(f"Checks, {heading.lower()}", labels, counts, CHECKED, SHARE_AXIS, x_name=x_name))
+
+
+def _days_checked(collection: Collection) -> Iterable[tuple[str, date, Checked]]:
+    for name, rows in collection.by_writer():
+        for day in sorted({row.day for row in rows}):
+            yield name, day, checked_of(row for row in rows if row.day == day)
+
+
+def _share_accepted(checked: Checked) -> float | None:
+    decided = checked.accepted + checked.rejected
+    return checked.accepted / decided if decided else None
+
+
+def _notes(writers: Sequence[object]) -> list[str]:
+    n = len(writers)
+    return [f"The chart has {MOST_WRITERS} of {n} writers; the numbers have all."] if n > MOST_WRITERS else []
+
+
+class Figure(NamedTuple):
+    """A figure: its name in addresses, its words, and how it is drawn."""
+
+    name: str
+    title: str
+    about: str
+    draw: Callable[[Collection], DrawnFigure]
+
+
+FIGURES = (
+    Figure(
+        "types", "Types of queries", "What the queries are about, beside the shares that the rounds ask for.", types
+    ),
+    Figure(
+        "checks",
+        "Checks",
+        "Which share of the queries is accepted or rejected, and which is to be checked.",
+        checks,
+    ),
+    Figure(
+        "lengths",
+        "Lengths and centres",
+        "How long moments are, where in the video their centres lie, and how many words a query has. "
+        "Of queries that wait or are accepted, as the writers marked them; as figures 2 and 13 of TVR.",
+        lengths,
+    ),
+    Figure(
+        "variety",
+        "Variety",
+        "How many different runs of four words the queries hold, and how much the most frequent texts make up. "
+        "As figures 13 and 15 of TVR.",
+        variety,
+    ),
+)
+BY_NAME = {figure.name: figure for figure in FIGURES}
