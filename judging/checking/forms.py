@@ -4,15 +4,15 @@ from typing import Any
 
 from django import forms
 
-from core.forms import SubmitForm
 from judging.checking.services import Verdict
 from judging.models import QueryCheck
+from judging.work.forms import TimedForm
 
 SECONDS = "Give seconds as a number, as 12.5."
 NUMBER = {"required": SECONDS, "invalid": SECONDS}
 
 
-class CheckForm(SubmitForm):
+class CheckForm(TimedForm):
     """Reads a decision; which of it is wrong, the service says."""
 
     decision = forms.ChoiceField(

@@ -82,7 +82,8 @@ def decide(request: MemberRequest, row: WrittenQuery) -> HttpResponse:
     if not form.is_valid():
         return _refused(request, row, form.first_error())
     try:
-        services.query_check(query=row.uuid, checker=request.user, verdict=form.verdict)
+        active_ms = form.cleaned_data["active_ms"]
+        services.query_check(query=row.uuid, checker=request.user, verdict=form.verdict, active_ms=active_ms)
     except NotPossible as error:
         return _refused(request, row, str(error))
     return redirect("judging:query-to-check", project.uuid)

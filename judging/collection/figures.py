@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from accounts.models import Project
@@ -20,9 +21,10 @@ from judging.collection.rules import SHARES, TYPE_LABELS, TYPES
 from judging.collection.selectors import GONE
 from judging.figures.charts import COUNT, SHARE, UNIT_NAMES, Chart, Column, DrawnFigure, Value, band_of
 from judging.figures.corpus_charts import lengths_figure, variety_figure
-from judging.figures.rules import periods_of
+from judging.figures.rules import Unit, periods_of
 from judging.guidelines.selectors import policy_in_force
-from judging.models import WritingRound, WrittenQuery
+from judging.models import Policy, WritingRound, WrittenQuery
+from judging.pay.rules import MS_PER_HOUR
 from judging.people.selectors import actor_names
 
 State = WrittenQuery.State
@@ -32,7 +34,9 @@ FROM judging_writtenquery query JOIN judging_writingclip clip ON clip.id = query
 JOIN judging_writinground round ON round.id = clip.round_id AND round.project_id = %(project)s
 WHERE (%(round)s::bigint IS NULL OR round.id = %(round)s)"""
 COUNTS = f"""
-SELECT clip.round_id, query.writer_id, (query.created_at AT TIME ZONE %(zone)s)::date, query.type, query.state, count(*)
+SELECT clip.round_id, query.writer_id, (query.created_at AT TIME ZONE %(zone)s)::date, query.type, query.state,
+    count(*), count(query.active_ms),
+    coalesce(sum(CASE WHEN query.active_ms IS NOT NULL THEN least(query.active_ms, %(cap_ms)s) END), 0)::bigint
 {QUERIES} GROUP BY 1, 2, 3, 4, 5 ORDER BY 3, 2"""  # nosec B608 - constants
 TEXTS = f"""
 SELECT query.start_s, query.end_s, video.duration_s, query.text
@@ -41,7 +45,7 @@ SELECT query.start_s, query.end_s, video.duration_s, query.text
 
 
 class Written(NamedTuple):
-    """Queries of one round, writer, day, type and state."""
+    """Queries of one round, writer, day, type and state; ``ms`` is the active time of the ``timed`` ones of them."""
 
     round_id: int
     writer_id: int
@@ -49,6 +53,8 @@ class Written(NamedTuple):
     type: str
     state: str
     queries: int
+    timed: int
+    ms: int
 
     @property
     def is_in_force(self) -> bool:
@@ -93,8 +99,13 @@ class Collection:
     to_lead: bool = False
 
     @cached_property
+    def policy(self) -> Policy:
+        return policy_in_force(self.project.pk)
+
+    @cached_property
     def counts(self) -> list[Written]:
-        return [Written(*row) for row in self._rows(COUNTS, zone=policy_in_force(self.project.pk).time_zone)]
+        values = {"zone": self.policy.time_zone, "cap_ms": 1000 * self.policy.writing_cap_s}
+        return [Written(*row) for row in self._rows(COUNTS, **values)]
 
     @cached_property
     def analyses(self) -> dict[str, Any]:
@@ -184,10 +195,7 @@ def checks(collection: Collection) -> DrawnFigure:
     if not collection.counts:
         return DrawnFigure([], columns, [])
     writers = [(name, checked_of(rows)) for name, rows in collection.by_writer()]
-    unit, starts = periods_of({row.day for row in collection.counts})
-    by_start: dict[date, list[Written]] = {start: [] for start in starts}
-    for row in collection.counts:
-        by_start[unit.first_of(row.day)].append(row)
+    unit, by_start = _periods(collection.counts)
     periods = [(band_of(start, unit), checked_of(rows)) for start, rows in by_start.items()]
     total = checked_of(collection.counts)
     decided = total.accepted + total.rejected
@@ -198,9 +206,10 @@ def checks(collection: Collection) -> DrawnFigure:
         _checked_chart("By writer", writers[:MOST_WRITERS], x_name="writer"),
         _checked_chart("By when they were written", periods, x_name=UNIT_NAMES[unit]),
     ]
-    numbers = [
+    numbers: list[list[Value]] = [
         [name, day.isoformat(), checked.total, *checked, _share_accepted(checked)]
-        for name, day, checked in _days_checked(collection)
+        for name, day, rows in _days(collection)
+        for checked in [checked_of(rows)]
     ]
     return DrawnFigure(charts, columns, numbers, facts=facts, notes=_notes(writers))
 
@@ -210,15 +219,87 @@ def _checked_chart(heading: str, bands: Sequence[tuple[str, Checked]], *, x_name
     return Chart(heading, parts_chart(f"Checks, {heading.lower()}", labels, counts, CHECKED, SHARE_AXIS, x_name=x_name))
 
 
-def _days_checked(collection: Collection) -> Iterable[tuple[str, date, Checked]]:
-    for name, rows in collection.by_writer():
-        for day in sorted({row.day for row in rows}):
-            yield name, day, checked_of(row for row in rows if row.day == day)
-
-
 def _share_accepted(checked: Checked) -> float | None:
     decided = checked.accepted + checked.rejected
     return checked.accepted / decided if decided else None
+
+
+class Pace(NamedTuple):
+    """How many queries were written in how much active time."""
+
+    queries: int
+    timed: int
+    ms: int
+
+    @property
+    def hours(self) -> float:
+        return self.ms / MS_PER_HOUR
+
+    @property
+    def per_hour(self) -> float | None:
+        """Queries an hour, of those whose time is known; None where no time is."""
+        return self.timed / self.hours if self.ms else None
+
+
+def pace_of(rows: Iterable[Written]) -> Pace:
+    """Add up queries and their time."""
+    rows = list(rows)
+    return Pace(*(sum(getattr(row, name) for row in rows) for name in Pace._fields))
+
+
+def pace(collection: Collection) -> DrawnFigure:
+    """Draw how many queries an hour each writer writes, and all of them together over time."""
+    columns = [
+        *(Column("writer", "Writer"), Column("day", "Day"), Column("queries", "Queries", COUNT)),
+        *(Column("hours", "Hours", ",.2f"), Column("queries_per_hour", "Queries an hour", ",.1f")),
+    ]
+    writers = [(name, pace_of(rows)) for name, rows in collection.by_writer()]
+    total = pace_of(collection.counts)
+    if total.per_hour is None:
+        return DrawnFigure([], columns, [])
+    unit, by_start = _periods(collection.counts)
+    periods = [(band_of(start, unit), pace_of(rows)) for start, rows in by_start.items()]
+    charts = [
+        _pace_chart("By writer", writers[:MOST_WRITERS], x_name="writer"),
+        _pace_chart("All writers, over time", periods, x_name=UNIT_NAMES[unit]),
+    ]
+    numbers: list[list[Value]] = [
+        [name, day.isoformat(), one.queries, one.hours, one.per_hour]
+        for name, day, rows in _days(collection)
+        for one in [pace_of(rows)]
+    ]
+    facts = f"{total.timed:,} queries in {total.hours:,.1f} hours: {total.per_hour:.1f} an hour."
+    notes = [f"Of one query {collection.policy.writing_cap_s} s count at the most, as the policy says."]
+    if untimed := total.queries - total.timed:
+        notes.append(f"Nobody measured the time of {untimed:,} queries; they are left out.")
+    return DrawnFigure(charts, columns, numbers, facts=facts, notes=[*notes, *_notes(writers)])
+
+
+def _pace_chart(heading: str, bands: Sequence[tuple[str, Pace]], *, x_name: str) -> Chart:
+    bars = [
+        Bar(label, one.per_hour, (f"{one.per_hour:.1f}", f"{one.timed:,} in {one.hours:.1f} h"))
+        if one.per_hour is not None
+        else Bar(label, None, ())
+        for label, one in bands
+    ]
+    axis = Axis.over("queries an hour", 0, max((bar.value or 0 for bar in bars), default=1))
+    return Chart(heading, columns_chart(f"Queries an hour, {heading.lower()}", bars, axis, x_name=x_name))
+
+
+def _periods(rows: Sequence[Written]) -> tuple[Unit, dict[date, list[Written]]]:
+    """Group rows, at least one, by the periods they are drawn in; no period is left out."""
+    unit, starts = periods_of({row.day for row in rows})
+    by_start: dict[date, list[Written]] = {start: [] for start in starts}
+    for row in rows:
+        by_start[unit.first_of(row.day)].append(row)
+    return unit, by_start
+
+
+def _days(collection: Collection) -> Iterable[tuple[str, date, list[Written]]]:
+    """Yield each writer's name with each of their days and its rows."""
+    for name, rows in collection.by_writer():
+        for day, of_day in groupby(rows, key=lambda row: row.day):
+            yield name, day, list(of_day)
 
 
 def _notes(writers: Sequence[object]) -> list[str]:
@@ -245,6 +326,7 @@ FIGURES = (
         "Which share of the queries is accepted or rejected, and which is to be checked.",
         checks,
     ),
+    Figure("pace", "Queries an hour", "How many queries are written in an hour of active time.", pace),
     Figure(
         "lengths",
         "Lengths and centres",

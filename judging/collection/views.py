@@ -39,6 +39,7 @@ from judging.collection.rules import DANGLING, LONGEST, MESSAGES, TYPE_LABELS, E
 from judging.exceptions import LeaseLost, NotAssigned, NotPossibleNow, QueryRefused
 from judging.models import ClipAssignment, WritingClip, WritingRound, WrittenQuery
 from judging.people.selectors import actor_names
+from judging.work.forms import TimedForm
 
 MARK = "judging/collection/mark.html"
 FPS = 25.0  # where nobody has read it from the file
@@ -189,7 +190,7 @@ def submit(request: HttpRequest, row: ClipAssignment) -> HttpResponse:
     if not form.is_valid():
         return _refused(request, row, form, [form.first_error()], status=422)
     try:
-        about = {name: form.cleaned_data[name] for name in ("key", "file")}
+        about = {name: form.cleaned_data[name] for name in ("key", "file", "active_ms")}
         submission = services.query_submit(assignment=row.uuid, writer=row.writer, entry=form.entry, **about)
     except QueryRefused as error:
         return _refused(request, row, form, [problem.message for problem in error.problems], status=422)
@@ -237,10 +238,15 @@ def _refused(
     return refusal_log(request, response, " ".join(problems))
 
 
+def _active_ms(request: HttpRequest) -> int | None:
+    form = TimedForm(request.POST)
+    return form.cleaned_data["active_ms"] if form.is_valid() else None
+
+
 @clip_action
 def give_back(request: HttpRequest, row: ClipAssignment) -> HttpResponse:
     """Give the clip back to others."""
-    services.clip_return(assignment=row.uuid, writer=row.writer)
+    services.clip_return(assignment=row.uuid, writer=row.writer, active_ms=_active_ms(request))
     messages.success(request, "Given back: somebody else gets this clip, and you do not get it again.")
     return redirect("judging:writing-desk", row.project.uuid)
 
@@ -249,7 +255,7 @@ def give_back(request: HttpRequest, row: ClipAssignment) -> HttpResponse:
 def exhaust(request: HttpRequest, row: ClipAssignment) -> HttpResponse:
     """Say that this clip has nothing more, and go on with the next one."""
     try:
-        services.clip_exhaust(assignment=row.uuid, writer=row.writer)
+        services.clip_exhaust(assignment=row.uuid, writer=row.writer, active_ms=_active_ms(request))
         if services.clip_take(round=row.clip.round, writer=row.writer) is None:
             messages.info(request, NOTHING)
     except (LeaseLost, NotPossible) as error:

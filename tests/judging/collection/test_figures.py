@@ -36,7 +36,9 @@ def write(row: WritingRound, person: object, types: str, *, day: int = 0) -> Non
         query = WrittenQueryFactory(assignment=assignment, type=letter.lower())
         state = "rejected" if letter.isupper() else "waiting"
         with transaction.atomic(), triggers_asleep():
-            WrittenQuery.objects.filter(pk=query.pk).update(created_at=MONDAY + timedelta(day), state=state)
+            WrittenQuery.objects.filter(pk=query.pk).update(
+                created_at=MONDAY + timedelta(day), state=state, active_ms=360_000
+            )
         ClipAssignment.objects.filter(pk=assignment.pk).update(state="finished", ended_at=MONDAY)
 
 
@@ -80,6 +82,19 @@ def test_checks_by_writer_and_day_and_whose_they_are() -> None:
     assert "writer 1" in page and person.username not in page
 
 
+def test_queries_an_hour_count_what_was_measured_up_to_the_cap() -> None:
+    """Two queries of 6 minutes and one of an hour, of which 10 minutes count: 3 in 22 minutes; one nobody measured."""
+    row = WritingRoundFactory()
+    person = writer(row.project)
+    write(row, person, "vvvV")
+    keys = WrittenQuery.objects.order_by("pk").values_list("pk", flat=True)
+    with transaction.atomic(), triggers_asleep():
+        WrittenQuery.objects.filter(pk=keys[0]).update(active_ms=3_600_000)
+        WrittenQuery.objects.filter(pk=keys[1]).update(active_ms=None)
+    [line] = rows(client_of(lead(row.project)), row, "pace")
+    assert tuple(line.values()) == (person.username, "2026-03-02", "4", "0.366667", "8.181818")
+
+
 def test_page_pictures_and_numbers_cost_the_same_whatever_there_is() -> None:
     row, counts = WritingRoundFactory(), []
     client = client_of(lead(row.project))
@@ -91,7 +106,7 @@ def test_page_pictures_and_numbers_cost_the_same_whatever_there_is() -> None:
         with CaptureQueriesContext(connection) as capture:
             page = client.get(address).content.decode()
         counts.append(len(capture))
-        assert page.count('role="img"') == 2 * (len(FIGURES) - 1) + 3
+        assert page.count('role="img"') == 2 * len(FIGURES) + 1  # types are one chart, lengths four
     assert counts[0] == counts[1] < 20
     for name in NAMES:
         answer = client.get(reverse("judging:collection-figure-svg", args=[row.project.uuid, name]))
