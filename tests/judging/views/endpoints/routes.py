@@ -7,6 +7,7 @@ ANNOTATOR, LEAD, STAFF = frozenset({"annotator"}), frozenset({"lead"}), frozense
 ADMIN = frozenset({"admin"})
 WRITER, CHECKER, READERS = frozenset({"writer"}), frozenset({"checker"}), STAFF | {"checker"}
 EVERYONE = STAFF | ANNOTATOR
+PAID = ANNOTATOR | WRITER | CHECKER
 RUNNERS = STAFF | {"participant"}
 
 
@@ -167,7 +168,8 @@ PAY = area(
     ("judging", "project", LEAD, "get", "pay pay-csv forecast"),
     ("judging", "project", LEAD, "post", "pay-rate-set hours-correct"),
     ("judging", "member", LEAD, "get", "pay-person pay-person-csv"),
-    ("judging", "project", ANNOTATOR, "get", "hours hours-csv"),
+    ("judging", "writer", LEAD, "get", "pay-member pay-member-csv"),
+    ("judging", "project", PAID, "get", "hours hours-csv"),
 )
 WEBHOOKS = area(
     ("judging", "project", LEAD, "get", "webhooks"),
