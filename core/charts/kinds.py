@@ -42,7 +42,7 @@ class Column(NamedTuple):
     css: str = "bar"
 
 
-def columns_chart(label: str, columns: Sequence[Column], axis: Axis, *, x_name: str, height: float = 200) -> Plot:
+def columns_chart(label: str, columns: Sequence[Column], axis: Axis, *, x_name: str, height: float = 200) -> Canvas:
     plot = Plot(label, [column.label for column in columns], axis, x_name=x_name, height=height)
     for index, column in enumerate(columns):
         if column.value is None:

@@ -12,8 +12,9 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from accounts.models import Project
-from annotation.statistics.analyses import Text, span_analyses, text_analyses
-from core.charts.canvas import Axis
+from annotation.statistics.analyses import Text, length_counts, span_analyses, text_analyses
+from annotation.statistics.rules import WORD
+from core.charts.canvas import Axis, Plot
 from core.charts.kinds import Column as Bar
 from core.charts.kinds import columns_chart, parts_chart
 from core.sql import sql_rows
@@ -29,6 +30,7 @@ from judging.people.selectors import actor_names
 
 State = WrittenQuery.State
 MOST_WRITERS = 30  # of a chart; the table and the CSV have all
+MOST_TEXTS = 20_000  # that are compared, so that the page stays quick
 QUERIES = """
 FROM judging_writtenquery query JOIN judging_writingclip clip ON clip.id = query.clip_id
 JOIN judging_writinground round ON round.id = clip.round_id AND round.project_id = %(project)s
@@ -108,13 +110,9 @@ class Collection:
         return [Written(*row) for row in self._rows(COUNTS, **values)]
 
     @cached_property
-    def analyses(self) -> dict[str, Any]:
-        """Return what TVR's figures count, of the queries that wait or are accepted; nothing where there is none."""
-        rows = self._rows(TEXTS)
-        texts = [Text(text, text.lower()) for *_, text in rows]
-        if not texts:
-            return {}
-        return text_analyses(texts, tagged=False) | span_analyses(row[:3] for row in rows)
+    def moments(self) -> list[tuple[float, float, float, str]]:
+        """Return start, end, the length of the video in seconds and the text of each query in force, oldest first."""
+        return self._rows(TEXTS)
 
     @cached_property
     def names(self) -> dict[int, str]:
@@ -156,17 +154,17 @@ def types(collection: Collection) -> DrawnFigure:
         of_rounds[row.round_id] += row.queries
     n = of_types.total()
     targets = {type_: _target(type_, of_rounds, collection.rounds) / n for type_ in TYPES}
-    bars, numbers = [], list[list[Value]]()
-    for type_ in TYPES:
-        share, label = of_types[type_] / n, TYPE_LABELS[type_]
-        words = (f"{of_types[type_]:,} queries", f"{100 * share:.1f} %, to be {100 * targets[type_]:.1f} %")
-        bars.append(Bar(label, 100 * share, words))
-        numbers.append([label, of_types[type_], share, targets[type_], SHARES[type_] / 100])
-    heading = "Types of queries"
-    plot = columns_chart(heading, bars, SHARE_AXIS, x_name="the line is the share that is asked for")
+    heading, numbers = "Types of queries", list[list[Value]]()
+    labels = [TYPE_LABELS[type_] for type_ in TYPES]
+    plot = Plot(heading, labels, SHARE_AXIS, x_name="the line is the share that is asked for")
     for index, type_ in enumerate(TYPES):
-        target = 100 * targets[type_]
-        plot.bar(index, target - 0.4, target + 0.4, "series-2", f"{TYPE_LABELS[type_]}: to be {target:.1f} %")
+        share, target = of_types[type_] / n, targets[type_]
+        words = f"{of_types[type_]:,} queries, {100 * share:.1f} %"
+        plot.bar(index, 0, 100 * share, "bar", f"{labels[index]}: {words}")
+        line = f"{labels[index]}: to be {100 * target:.1f} %"
+        plot.bar(index, 100 * target - 0.5, 100 * target + 0.5, "series-2", line)
+        plot.words(plot.x(index), plot.y(100 * max(share, target)) - 8, words, "value")
+        numbers.append([labels[index], of_types[type_], share, target, SHARES[type_] / 100])
     return DrawnFigure([Chart(heading, plot)], columns, numbers, facts=f"{n:,} queries that wait or are accepted.")
 
 
@@ -178,11 +176,20 @@ def _target(type_: str, of_rounds: Counter[int], rounds: dict[int, WritingRound]
 
 
 def lengths(collection: Collection) -> DrawnFigure:
-    return lengths_figure(collection.analyses, texts="queries")
+    """Draw lengths and centres of moments, and how many words queries have."""
+    if not (moments := collection.moments):
+        return lengths_figure({}, texts="queries")
+    words = length_counts(WORD.findall(text) for *_, text in moments)
+    analyses = {"texts": len(moments), "words": words, **span_analyses(row[:3] for row in moments)}
+    return lengths_figure(analyses, texts="queries")
 
 
 def variety(collection: Collection) -> DrawnFigure:
-    return variety_figure(collection.analyses, texts="queries")
+    """Draw how varied the newest queries are."""
+    texts = [Text(text, text.lower()) for *_, text in collection.moments[-MOST_TEXTS:]]
+    is_part = len(collection.moments) > MOST_TEXTS
+    notes = [f"Of the newest {MOST_TEXTS:,} of {len(collection.moments):,} queries."] if is_part else []
+    return variety_figure(text_analyses(texts, tagged=False) if texts else {}, texts="queries", notes=notes)
 
 
 def checks(collection: Collection) -> DrawnFigure:
