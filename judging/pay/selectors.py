@@ -247,6 +247,10 @@ class Statement(Worked):
         return amounts_of(line for account in self.accounts for line in account.all_lines)
 
     @property
+    def has_judging(self) -> bool:
+        return bool(self.judgments or self.untimed or self.time.judging or self.time.training)
+
+    @property
     def has_writing(self) -> bool:
         """Whether anybody wrote or checked, or is paid for it by the piece."""
         return any(account.queries or account.checks or account.pieces for account in self.accounts) or bool(

@@ -13,8 +13,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.access import ANNOTATOR, LEAD, PAID, MemberRequest, project_action, project_page
-from accounts.models import Project
+from accounts.access import LEAD, PAID, MemberRequest, project_action, project_page
+from accounts.models import Membership, Project
 from core.exceptions import NotPossible
 from core.forms import SubmitForm
 from core.lists import csv_download
@@ -52,6 +52,7 @@ def pay(request: MemberRequest, project: Project) -> HttpResponse:
         "period": period,
         "statement": statement,
         "has_writing": statement.has_writing,
+        "has_judging": statement.has_judging or not statement.has_writing,
         "rows": [
             (person, _page(project, person), accounts[user]) for user, person in people.items() if user in accounts
         ],
@@ -62,6 +63,12 @@ def pay(request: MemberRequest, project: Project) -> HttpResponse:
         ],
     }
     return render(request, "judging/pay/pay.html", context, status=period.status)
+
+
+def _kinds(member: Membership, statement: Statement) -> dict[str, bool]:
+    """Say which columns the tables of a person have."""
+    judges = member.is_annotator or statement.has_judging
+    return {"has_judging": judges, "has_writing": statement.has_writing or not judges}
 
 
 def _page(project: Project, person: Person, name: str = "") -> str:
@@ -156,7 +163,7 @@ def _person_page(
     context: dict[str, Any] = {
         "period": period,
         "statement": statement,
-        "has_writing": statement.has_writing,
+        **_kinds(person.member, statement),
         "person": person,
         "csv": _page(project, person, "-csv"),
         "account": statement.account_of(user.pk),
@@ -222,8 +229,8 @@ def hours(request: MemberRequest, project: Project) -> HttpResponse:
     ever = statement.account_of(me)
     context = {
         "period": period,
-        "is_annotator": request.membership.has(ANNOTATOR),
-        "has_writing": not request.membership.has(ANNOTATOR),
+        **{f"is_{role}": role in request.membership.roles for role in PAID},
+        **_kinds(request.membership, statement),
         "policy": policy_in_force(project.pk),
         "account": ever.part(period.first_day, period.last_day),
         "today": ever.part(period.today, period.today),
