@@ -27,6 +27,7 @@ ADMIN = frozenset({Role.ADMIN})
 STAFF = frozenset(Membership.STAFF)
 WRITER = frozenset({Role.WRITER})
 CHECKER = frozenset({Role.CHECKER})
+PAID = ANNOTATOR | WRITER | CHECKER  # whose work has hours
 READERS = STAFF | {Role.CHECKER}  # of what all writers wrote
 EVERYONE = ANNOTATOR | STAFF  # of those who judge and lead; participants see the leaderboard alone
 RUNNERS = STAFF | {Role.PARTICIPANT}

@@ -295,7 +295,7 @@ class Client(Requests):
     def written_query_check(self, query: str, **options: Any) -> Json:
         """Accept a query, correct its bounds, or reject it.
 
-        ``options``: ``decision`` (accept, correct, reject), ``start_s``, ``end_s``, ``reason``, ``note``.
+        ``options``: ``decision`` (accept, correct, reject), ``start_s``, ``end_s``, ``reason``, ``note``, ``active_ms``.
         """
         return self._row("POST", f"written-queries/{query}/check/", options)
 
@@ -318,7 +318,8 @@ class Client(Requests):
     ) -> Json:
         """Submit a query for a moment of the clip at hand; ``type`` is v, t or vt.
 
-        It is refused where the video has another file than ``seen_file``, which the clip names, by now.
+        It is refused where the video has another file than ``seen_file``, which the clip names, by now. ``active_ms``
+        says how long the clip was before you.
         """
         body = {"key": key, "text": text, "type": type, "start_s": start_s, "end_s": end_s, **more}
         return self._row("POST", f"projects/{project}/clip/queries/", body)

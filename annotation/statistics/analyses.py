@@ -75,10 +75,9 @@ def span_analyses(spans: Iterable[tuple[float, float, float]]) -> dict[str, list
 def text_analyses(texts: Sequence[Text], *, tagged: bool) -> dict[str, Any]:
     """Say how varied texts are, and what they speak of; ``tagged``: whether somebody looked for verbs and nouns."""
     words = [WORD.findall(one.text.lower()) for one in texts]
-    lengths = Counter(min(MOST_WORDS, len(one)) for one in words)
     analyses: dict[str, Any] = {
         "texts": len(texts),
-        "words": [lengths[n] for n in range(MOST_WORDS + 1)],
+        "words": length_counts(words),
         "grams": unique_grams(words),
         "frequencies": frequency_curve([one.key for one in texts]),
         "people": _up_to_most(one.people for one in texts),
@@ -92,6 +91,12 @@ def text_analyses(texts: Sequence[Text], *, tagged: bool) -> dict[str, Any]:
     else:
         analyses["frequent_words"] = _most(word for one in texts for word in one.words)
     return analyses
+
+
+def length_counts(words: Iterable[Sequence[str]]) -> list[int]:
+    """Count texts by their number of words, from none up; longer ones than ``MOST_WORDS`` share the last bin."""
+    lengths = Counter(min(MOST_WORDS, len(one)) for one in words)
+    return [lengths[n] for n in range(MOST_WORDS + 1)]
 
 
 def unique_grams(words: Sequence[Sequence[str]]) -> list[tuple[int, int]]:

@@ -155,10 +155,14 @@ MENU = {
     },
     "lead": STAFF_MENU,
     "admin": STAFF_MENU,
-    "writer": {"Write queries": [("Write queries", "judging:writing-desk")]},
+    "writer": {
+        "Write queries": [("Write queries", "judging:writing-desk")],
+        "My hours": [("My hours", "judging:hours")],
+    },
     "checker": {
         "Check queries": [("Check queries", "judging:checking-desk")],
         "Written queries": [("Written queries", "judging:written-queries")],
+        "My hours": [("My hours", "judging:hours")],
     },
     "participant": {
         "Leaderboard": [("Leaderboard", "models_runner:runs")],

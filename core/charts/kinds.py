@@ -55,6 +55,36 @@ def columns_chart(label: str, columns: Sequence[Column], axis: Axis, *, x_name: 
     return plot
 
 
+def parts_chart(
+    label: str,
+    bands: Sequence[str],
+    counts: Sequence[Sequence[int]],
+    parts: Sequence[tuple[str, str]],
+    axis: Axis,
+    *,
+    x_name: str,
+    heading: str = "",
+) -> Canvas:
+    """Draw how each band divides into parts: a full column each, in percent, the first part at its foot.
+
+    Args:
+        counts: of each band, how many there are of each part.
+        parts: class and name of each.
+        heading: what the parts are called together.
+    """
+    legend = [*([("", heading)] if heading else []), *parts]
+    plot = Plot(label, bands, axis, legend=legend, x_name=x_name)
+    prefix = f"{heading} " if heading else ""
+    for index, numbers in enumerate(counts):
+        total, below = sum(numbers), 0
+        for (css, name), n in zip(parts, numbers, strict=True):
+            if n:
+                title = f"{bands[index]}: {prefix}{name}: {n:,} of {total:,}, {100 * n / total:.1f} %"
+                plot.bar(index, 100 * below / total, 100 * (below + n) / total, css, title, width=0.86)
+            below += n
+    return plot
+
+
 class Series(NamedTuple):
     """A line with a name; None where there is no value."""
 

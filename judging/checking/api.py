@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from accounts.access import CHECKER, READERS, grant, grant_by, person_of
-from core.api import ApiView, ChoiceOfField, Nothing, Pages, Problem, body_of, paged
+from core.api import ApiView, ChoiceOfField, CountField, Nothing, Pages, Problem, body_of, paged
 from judging.checking import selectors, services
 from judging.collection.api import LineOutput
 from judging.collection.selectors import lines_of, queries_of
@@ -50,6 +50,11 @@ class CheckInput(serializers.Serializer[Any]):
     note = serializers.CharField(required=False, allow_blank=True, max_length=500)
     start_s = serializers.FloatField(required=False)
     end_s = serializers.FloatField(required=False)
+    active_ms = CountField(
+        required=False,
+        allow_null=True,
+        help_text="Milliseconds that the query was before you; it counts in your hours.",
+    )
 
 
 class WrittenQueries(ApiView):
@@ -174,6 +179,6 @@ class OneWrittenQueryCheck(ApiView):
         row = get_object_or_404(WrittenQuery.objects.select_related("clip__round__project"), uuid=query_uuid)
         grant(request, row.clip.round.project, CHECKER)
         body = {"start_s": row.start_s, "end_s": row.end_s, **body_of(request, CheckInput)}
-        verdict = services.Verdict(**body)
-        check = services.query_check(query=row.uuid, checker=person_of(request), verdict=verdict)
+        active_ms, verdict = body.pop("active_ms", None), services.Verdict(**body)
+        check = services.query_check(query=row.uuid, checker=person_of(request), verdict=verdict, active_ms=active_ms)
         return Response(CheckOutput(check).data)

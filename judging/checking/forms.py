@@ -4,16 +4,16 @@ from typing import Any
 
 from django import forms
 
-from core.forms import SubmitForm
 from judging.checking.services import Verdict
 from judging.models import QueryCheck
+from judging.work.forms import TimedForm
 
 SECONDS = "Give seconds as a number, as 12.5."
 ACCEPTED = (QueryCheck.Decision.ACCEPT, QueryCheck.Decision.CORRECT)
 NUMBER = {"required": SECONDS, "invalid": SECONDS}
 
 
-class CheckForm(SubmitForm):
+class CheckForm(TimedForm):
     """Reads a decision; which of it is wrong, the service says."""
 
     decision = forms.ChoiceField(

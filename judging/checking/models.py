@@ -38,6 +38,7 @@ class QueryCheck(models.Model):
     end_s = models.FloatField()
     moment_is_new = models.BooleanField(default=False, help_text="Whether the moment of the corpus was made for it.")
     created_at = models.DateTimeField(auto_now_add=True)
+    active_ms = models.PositiveIntegerField(null=True, help_text="How long the query was before its checker.")
     undone_at = models.DateTimeField(null=True, help_text="When the checker took it back.")
 
     class Meta:

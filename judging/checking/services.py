@@ -19,6 +19,7 @@ from judging.collection.services import queries_uncount, writer_stop
 from judging.exceptions import NotAssigned, NotPossibleNow
 from judging.guidelines.selectors import policy_in_force
 from judging.models import ClipAssignment, QueryCheck, QueryType, WritingClip, WrittenQuery
+from judging.work.rules import active_ms as possible_ms
 from judging.work.rules import lease_until
 
 logger = logging.getLogger(__name__)
@@ -50,19 +51,26 @@ def query_take(*, project: Project, checker: User, now: datetime | None = None) 
     It stays theirs for as long as the policy lets a batch, and is nobody's own query.
     """
     now = now or clock.now()
-    row = selectors.query_at_hand(project, checker, now=now) or selectors.query_to_check(project, checker, now=now)
+    row = selectors.query_at_hand(project, checker, now=now)
+    if row is None and (row := selectors.query_to_check(project, checker, now=now)):
+        row.checker, row.checker_since = checker, now
     if row is not None:
-        row.checker, row.checker_until = checker, lease_until(now, minutes=policy_in_force(project.pk).lease_minutes)
-        row.save(update_fields=["checker", "checker_until"])
+        row.checker_until = lease_until(now, minutes=policy_in_force(project.pk).lease_minutes)
+        row.save(update_fields=["checker", "checker_since", "checker_until"])
     return row
 
 
 @transaction.atomic
-def query_check(*, query: UUID, checker: User, verdict: Verdict, now: datetime | None = None) -> QueryCheck:
+def query_check(
+    *, query: UUID, checker: User, verdict: Verdict, active_ms: int | None = None, now: datetime | None = None
+) -> QueryCheck:
     """Record what a checker says about a query; the same again is answered as the first time.
 
     Accepted, the query becomes a description of its moment. Rejected, its place in the clip is kept for its writer for
     a week, once for each clip; after that it is free.
+
+    Args:
+        active_ms: how long the query was before the checker, as their page measured.
 
     Raises:
         NotAssigned: there is no such query.
@@ -78,8 +86,10 @@ def query_check(*, query: UUID, checker: User, verdict: Verdict, now: datetime |
     if row.writer_id == checker.pk:
         raise NotPossible("This query is your own: somebody else checks it.")
     verdict = _checked(verdict, row)
-    check = QueryCheck(query=row, checker=checker, **verdict._asdict())
-    row.checker = row.checker_until = None
+    check = QueryCheck(
+        query=row, checker=checker, active_ms=_time_of(row, checker, active_ms, now), **verdict._asdict()
+    )
+    row.checker = row.checker_until = row.checker_since = None
     if verdict.decision == Decision.REJECT:
         _reject(row, now)
     else:
@@ -90,11 +100,19 @@ def query_check(*, query: UUID, checker: User, verdict: Verdict, now: datetime |
         row.description, row.state = new.description, WrittenQuery.State.ACCEPTED
         check.moment_is_new = new.moment_is_new
     check.save()
-    row.save(update_fields=["state", "description", "checker", "checker_until"])
+    row.save(update_fields=["state", "description", "checker", "checker_until", "checker_since"])
     logger.info("query %s: %s", row.pk, verdict.decision)
     if verdict.decision == Decision.REJECT:
         _stop_by_policy(row)
     return check
+
+
+def _time_of(row: WrittenQuery, checker: User, measured: int | None, now: datetime) -> int | None:
+    """Return the time since the checker got the query, or less where their page measured less; None for a query that
+    they did not take, as a program."""
+    if row.checker_id != checker.pk or row.checker_since is None:
+        return None
+    return possible_ms(measured, since=row.checker_since, now=now)
 
 
 def _query_lock(uuid: UUID) -> WrittenQuery:

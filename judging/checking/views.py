@@ -87,7 +87,8 @@ def decide(request: MemberRequest, row: WrittenQuery) -> HttpResponse:
     if verdict.decision == QueryCheck.Decision.ACCEPT and (verdict.start_s, verdict.end_s) != (row.start_s, row.end_s):
         verdict = verdict._replace(decision=QueryCheck.Decision.CORRECT)  # Enter presses the first button
     try:
-        services.query_check(query=row.uuid, checker=request.user, verdict=verdict)
+        active_ms = form.cleaned_data["active_ms"]
+        services.query_check(query=row.uuid, checker=request.user, verdict=verdict, active_ms=active_ms)
     except NotPossible as error:
         return _refused(request, row, str(error))
     return redirect("judging:query-to-check", project.uuid)

@@ -196,6 +196,11 @@ class QueryInput(serializers.Serializer[Any]):
     type = ChoiceOfField(list(TYPES), help_text="What it is about: the video (v), its subtitles (t), both (vt).")
     start_s = serializers.FloatField()
     end_s = serializers.FloatField()
+    active_ms = CountField(
+        required=False,
+        allow_null=True,
+        help_text="Milliseconds that the clip was before you for this query; it counts in your hours.",
+    )
     seen_file = WordsField(
         required=False, max_length=200, help_text="The file that you have seen; refused where there is another by now."
     )
@@ -294,6 +299,7 @@ class ClipQueries(ApiView):
             key=body["key"],
             entry=Entry(body["text"], body["type"], body["start_s"], body["end_s"]),
             file=body.get("seen_file", ""),
+            active_ms=body.get("active_ms"),
         )
         return Response({"query": submission.query.uuid, "goes_on": submission.goes_on}, status=201)
 

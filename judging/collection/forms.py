@@ -10,6 +10,7 @@ from judging.collection.rules import KINDS, LEAST_TOKENS, MOST_OVERLAP, SHARES, 
 from judging.collection.selectors import writers_of
 from judging.collection.services import STATES
 from judging.models import QueryType
+from judging.work.forms import TimedForm
 
 KIND_LABELS = {
     "visual": "Visual: about the video, or both",
@@ -37,7 +38,7 @@ class EntryForm(SubmitForm):
         return Entry(**{name: self.cleaned_data[name] for name in ("text", "type", "start_s", "end_s")})
 
 
-class QueryForm(EntryForm):
+class QueryForm(EntryForm, TimedForm):
     """An entry to be submitted, with the key that makes it one query however often it arrives."""
 
     file = forms.CharField(required=False, max_length=255)

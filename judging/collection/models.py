@@ -197,6 +197,9 @@ class ClipAssignment(models.Model):
     draft_start_s = models.FloatField(null=True)
     draft_end_s = models.FloatField(null=True)
     draft_version = models.PositiveIntegerField(default=0, help_text="Of a page that is older, nothing is saved.")
+    writing_since = models.DateTimeField(null=True, help_text="When it was opened, or its last query submitted.")
+    empty_ms = models.PositiveIntegerField(null=True, help_text="Active time that ended without a query.")
+    empty_at = models.DateTimeField(null=True, help_text="When that time ended.")
 
     class Meta:
         ordering = ["id"]
@@ -224,6 +227,11 @@ class ClipAssignment(models.Model):
             models.CheckConstraint(
                 condition=Q(type_requested__in=["v", "t", "vt"], draft_type__in=["", "v", "t", "vt"]),
                 name="clip_assignment_types_are_known",
+            ),
+            models.CheckConstraint(
+                condition=Q(empty_ms__isnull=True, empty_at__isnull=True)
+                | Q(empty_ms__isnull=False, empty_at__isnull=False),
+                name="clip_assignment_empty_time_has_its_day",
             ),
         ]
         indexes = [
@@ -268,6 +276,8 @@ class WrittenQuery(models.Model):
         settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+", help_text="Who looks at it now."
     )
     checker_until = models.DateTimeField(null=True)
+    checker_since = models.DateTimeField(null=True, help_text="When the checker who looks at it got it.")
+    active_ms = models.PositiveIntegerField(null=True, help_text="How long its clip was before its writer for it.")
 
     class Meta:
         verbose_name_plural = "written queries"

@@ -21,6 +21,7 @@ BY_DECISION = {
     "accepted": Count("pk", filter=Q(state=WrittenQuery.State.ACCEPTED)),
     "rejected": Count("pk", filter=~IS_IN_FORCE),
 }
+GONE = "somebody who has left"
 NO_QUERIES = {"queries": 0, "accepted": 0, "rejected": 0}
 QUERIES_IN_FORCE = WrittenQuery.objects.filter(IS_IN_FORCE)
 # Nobody else is passed over twice: a clip that somebody is just taking is skipped.

@@ -19,7 +19,8 @@ from judging.collection.rules import Entry, end_within, problems_of, type_to_req
 from judging.exceptions import LeaseLost, NotAssigned, NotPossibleNow, QueryRefused
 from judging.guidelines.selectors import policy_in_force
 from judging.models import ClipAssignment, WriterStop, WritingClip, WritingRound, WritingRoundMember, WrittenQuery
-from judging.work.rules import lease_until
+from judging.work.rules import active_ms as possible_ms
+from judging.work.rules import lease_until, with_change
 
 logger = logging.getLogger(__name__)
 State = ClipAssignment.State
@@ -162,7 +163,8 @@ def _sent_back_take(round: WritingRound, writer: User, now: datetime) -> ClipAss
         row.n_queries -= places
         row.state, row.ended_at = State.OPEN, None
         row.expires_at = lease_until(now, minutes=policy_in_force(round.project_id).lease_minutes)
-        row.save(update_fields=["state", "n_queries", "n_sent_back", "expires_at", "ended_at"])
+        row.writing_since = now
+        row.save(update_fields=["state", "n_queries", "n_sent_back", "expires_at", "ended_at", "writing_since"])
         queries_uncount(row.clip, places)
     return row
 
@@ -203,13 +205,14 @@ def _next_clip_take(round: WritingRound, writer: User, now: datetime) -> ClipAss
     until = lease_until(now, minutes=policy_in_force(round.project_id).lease_minutes)
     own = ClipAssignment.objects.filter(clip=clip, writer=writer, state=State.LAPSED).first()
     if own is not None:
-        own.state, own.expires_at, own.ended_at = State.OPEN, until, None
-        own.save(update_fields=["state", "expires_at", "ended_at"])
+        own.state, own.expires_at, own.ended_at, own.writing_since = State.OPEN, until, None, now
+        own.save(update_fields=["state", "expires_at", "ended_at", "writing_since"])
         return own
     types = round.types if Subtitle.objects.filter(video=clip.video_id).exists() else ("v",)
     requested = type_to_request(selectors.type_totals(round.pk), round.shares, types)
+    times = {"expires_at": until, "writing_since": now}
     return ClipAssignment.objects.create(
-        project_id=round.project_id, clip=clip, writer=writer, type_requested=requested, expires_at=until
+        project_id=round.project_id, clip=clip, writer=writer, type_requested=requested, **times
     )
 
 
@@ -260,12 +263,20 @@ class Submission(NamedTuple):
 
 @transaction.atomic
 def query_submit(
-    *, assignment: UUID, writer: User, key: UUID, entry: Entry, file: str = "", now: datetime | None = None
+    *,
+    assignment: UUID,
+    writer: User,
+    key: UUID,
+    entry: Entry,
+    file: str = "",
+    active_ms: int | None = None,
+    now: datetime | None = None,
 ) -> Submission:
     """Record a query for a moment of the clip; the same key again is answered as the first time.
 
     Args:
         file: which file of the video the writer has seen (``file_version``); empty where it is not known.
+        active_ms: how long the clip was before the writer for this query, as their page measured.
 
     Raises:
         NotAssigned: the writer has no such assignment.
@@ -273,10 +284,11 @@ def query_submit(
         NotPossibleNow: the video has another file by now.
         QueryRefused: a check of the round finds problems; nothing is recorded.
     """
+    now = now or clock.now()
     row = _assignment_lock(assignment, writer)
     if before := WrittenQuery.objects.filter(key=key, writer=writer).first():
         return Submission(before, row.state == State.OPEN)
-    _running_or_refused(row, now or clock.now())
+    _running_or_refused(row, now)
     video, round = row.clip.video, row.clip.round
     if file and file != selectors.file_version(video):
         raise NotPossibleNow(REPLACED)
@@ -301,10 +313,21 @@ def query_submit(
         type=entry.type,
         start_s=entry.start_s,  # type: ignore[misc]  # problems_of looked
         end_s=entry.end_s,
+        active_ms=_time_of(row, active_ms, now),
     )
-    _count(row, now or clock.now())
+    _count(row, now)
     logger.info("assignment %s of clip %s: query %s", row.pk, row.clip_id, query.pk)
     return Submission(query, row.state == State.OPEN)
+
+
+def _time_of(row: ClipAssignment, measured: int | None, now: datetime) -> int:
+    """Return the time since the clip was opened or its last query submitted, or less where the page measured less."""
+    return possible_ms(measured, since=row.writing_since or row.created_at, now=now)
+
+
+def _empty_time_add(row: ClipAssignment, measured: int | None, now: datetime) -> None:
+    """Keep the time that ended without a query; nothing is saved."""
+    row.empty_ms, row.empty_at = with_change(row.empty_ms, _time_of(row, measured, now)), now
 
 
 def _count(row: ClipAssignment, now: datetime) -> None:
@@ -318,25 +341,36 @@ def _count(row: ClipAssignment, now: datetime) -> None:
         row.state, row.ended_at = State.FINISHED, now
     row.draft_text, row.draft_type, row.draft_start_s, row.draft_end_s = "", "", None, None
     row.draft_version += 1
+    row.writing_since = now
     row.expires_at = lease_until(now, minutes=policy_in_force(row.project_id).lease_minutes)
     clip.save(update_fields=["n_queries", "state"])
     row.save()
 
 
 @transaction.atomic
-def clip_return(*, assignment: UUID, writer: User, now: datetime | None = None) -> None:
-    """Give a clip back: others get it, its writer does not. Repeating it changes nothing. Raises NotAssigned."""
+def clip_return(*, assignment: UUID, writer: User, active_ms: int | None = None, now: datetime | None = None) -> None:
+    """Give a clip back: others get it, its writer does not. Repeating it changes nothing. Raises NotAssigned.
+
+    Args:
+        active_ms: as in ``query_submit``; it counts while the lease runs.
+    """
+    now = now or clock.now()
     row = _assignment_lock(assignment, writer)
     if row.state == State.SENT_BACK:
         _sent_back_give_up(row)
     elif row.state in (State.OPEN, State.LAPSED):
-        row.state, row.ended_at = State.RETURNED, now or clock.now()
-        row.save(update_fields=["state", "ended_at"])
+        if row.state == State.OPEN and row.expires_at > now:
+            _empty_time_add(row, active_ms, now)
+        row.state, row.ended_at = State.RETURNED, now
+        row.save(update_fields=["state", "ended_at", "empty_ms", "empty_at"])
 
 
 @transaction.atomic
-def clip_exhaust(*, assignment: UUID, writer: User, now: datetime | None = None) -> None:
+def clip_exhaust(*, assignment: UUID, writer: User, active_ms: int | None = None, now: datetime | None = None) -> None:
     """Say that a clip has nothing more: it is handed to nobody until a lead reopens it. Repeating it changes nothing.
+
+    Args:
+        active_ms: as in ``query_submit``.
 
     Raises:
         NotAssigned, LeaseLost: as in ``query_submit``.
@@ -346,8 +380,9 @@ def clip_exhaust(*, assignment: UUID, writer: User, now: datetime | None = None)
         return
     now = now or clock.now()
     _running_or_refused(row, now)
+    _empty_time_add(row, active_ms, now)
     row.state, row.ended_at = State.EXHAUSTED, now
-    row.save(update_fields=["state", "ended_at"])
+    row.save(update_fields=["state", "ended_at", "empty_ms", "empty_at"])
     row.clip.state = WritingClip.State.EXHAUSTED
     row.clip.save(update_fields=["state"])
 

@@ -41,6 +41,7 @@ from judging.exceptions import LeaseLost, NotAssigned, NotPossibleNow, QueryRefu
 from judging.models import ClipAssignment, WritingClip, WritingRound, WrittenQuery
 from judging.people.selectors import actor_names
 from judging.review.selectors import demo_job
+from judging.work.forms import TimedForm
 
 MARK = "judging/collection/mark.html"
 FPS = 25.0  # where nobody has read it from the file
@@ -48,7 +49,6 @@ NOTHING = "Every clip of this round that you may have is taken or has its querie
 CACHED = "private, max-age=86400"
 EXHAUSTED_SHOWN = 50
 QUERY_STATES = dict(WrittenQuery.State.choices)
-GONE = "somebody who has left"
 
 
 @project_page(WRITER)
@@ -197,7 +197,7 @@ def submit(request: HttpRequest, row: ClipAssignment) -> HttpResponse:
     if not form.is_valid():
         return _refused(request, row, form, [form.first_error()], status=422)
     try:
-        about = {name: form.cleaned_data[name] for name in ("key", "file")}
+        about = {name: form.cleaned_data[name] for name in ("key", "file", "active_ms")}
         submission = services.query_submit(assignment=row.uuid, writer=row.writer, entry=form.entry, **about)
     except QueryRefused as error:
         return _refused(request, row, form, [problem.message for problem in error.problems], status=422)
@@ -245,10 +245,15 @@ def _refused(
     return refusal_log(request, response, " ".join(problems))
 
 
+def _active_ms(request: HttpRequest) -> int | None:
+    form = TimedForm(request.POST)
+    return form.cleaned_data["active_ms"] if form.is_valid() else None
+
+
 @clip_action
 def give_back(request: HttpRequest, row: ClipAssignment) -> HttpResponse:
     """Give the clip back to others."""
-    services.clip_return(assignment=row.uuid, writer=row.writer)
+    services.clip_return(assignment=row.uuid, writer=row.writer, active_ms=_active_ms(request))
     messages.success(request, "Given back: somebody else gets this clip, and you do not get it again.")
     return redirect("judging:writing-desk", row.project.uuid)
 
@@ -257,7 +262,7 @@ def give_back(request: HttpRequest, row: ClipAssignment) -> HttpResponse:
 def exhaust(request: HttpRequest, row: ClipAssignment) -> HttpResponse:
     """Say that this clip has nothing more, and go on with the next one."""
     try:
-        services.clip_exhaust(assignment=row.uuid, writer=row.writer)
+        services.clip_exhaust(assignment=row.uuid, writer=row.writer, active_ms=_active_ms(request))
         if services.clip_take(round=row.clip.round, writer=row.writer) is None:
             messages.info(request, NOTHING)
     except (LeaseLost, NotPossible) as error:
@@ -315,7 +320,7 @@ def writing_round(request: MemberRequest, row: WritingRound) -> HttpResponse:
         "counts": selectors.clip_counts(row),
         "types": selectors.type_counts(row),
         "people": [
-            (names.get(key, GONE), counts, writers.get(key), stops.get(key))
+            (names.get(key, selectors.GONE), counts, writers.get(key), stops.get(key))
             for counts in selectors.writer_counts(row)
             for key in [counts["writer"]]
         ],
@@ -381,7 +386,7 @@ def queries(request: MemberRequest, project: Project) -> HttpResponse:
     names = actor_names(project, to_lead=request.membership.is_lead)
     context = {
         "page": page,
-        "rows": [(query, names.get(query.writer_id, GONE)) for query in page],
+        "rows": [(query, names.get(query.writer_id, selectors.GONE)) for query in page],
         "rounds": rounds,
         "round": row,
         "type": type_,

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +19,7 @@ from core.charts.kinds import (
     columns_chart,
     heat_map,
     lines_chart,
+    parts_chart,
     spread_chart,
 )
 from core.charts.kinds import Column as Bar
@@ -251,6 +253,14 @@ def relevance(filters: FigureFilters) -> DrawnFigure:
 LEAST_REACH = 0.5  # of an axis of deviations: a chart of noise must not look like mountains
 
 
+UNIT_NAMES = {Unit.DAY: "day", Unit.WEEK: "week from", Unit.MONTH: "month"}
+
+
+def band_of(first: date, unit: Unit) -> str:
+    """Name a period in a chart by its first day."""
+    return f"{first:%b %Y}" if unit is Unit.MONTH else f"{first.day} {first:%b}"
+
+
 def over_time(filters: FigureFilters) -> DrawnFigure:
     scale, zone = filters.rules, policy_in_force(filters.project.pk).time_zone
     unit, periods = agreement_over_time(agreement_by_day(filters.scope, zone=zone, judges=scale.judges), scale)
@@ -263,8 +273,7 @@ def over_time(filters: FigureFilters) -> DrawnFigure:
     ]
     if not periods:
         return DrawnFigure([], columns, [])
-    starts = [period.start for period in periods]
-    bands = [f"{day:%b %Y}" if unit is Unit.MONTH else f"{day.day} {day:%b}" for day in starts]
+    bands = [band_of(period.start, unit) for period in periods]
     lowest = min((period.alpha for period in periods if period.alpha is not None), default=0.0)
     lines = [
         Series(near, [period.consensus for period in periods]),
@@ -273,7 +282,7 @@ def over_time(filters: FigureFilters) -> DrawnFigure:
     axis = Axis.over("agreement", min(0.0, lowest), 1.0)
     bars = [Bar(label, period.n, (f"{period.n:,} pairs",)) for label, period in zip(bands, periods, strict=True)]
     height = Axis.over("pairs", 0, max(period.n for period in periods), about=4)
-    x_name = {Unit.DAY: "day", Unit.WEEK: "week from", Unit.MONTH: "month"}[unit]
+    x_name = UNIT_NAMES[unit]
     charts = [
         Chart("Agreement of first rounds", lines_chart("Agreement over time", bands, lines, axis, x_name=x_name)),
         Chart(
@@ -407,23 +416,8 @@ def shares_chart(
     label: str, bands: Sequence[str], counts: Sequence[Sequence[int]], scale: Rules, *, x_name: str
 ) -> Canvas:
     """How each band divides into the relevances: a full column each, relevance 0 at its foot."""
-    legend = [("", "relevance"), *((f"r{scale.shade(relevance)}", str(relevance)) for relevance in scale.grades)]
-    plot = Plot(label, bands, SHARE_AXIS, legend=legend, x_name=x_name)
-    for index, pairs in enumerate(counts):
-        total, below = sum(pairs), 0
-        for relevance, n in enumerate(pairs):
-            if n:
-                title = f"{bands[index]}: relevance {relevance}: {n:,} of {total:,}, {100 * n / total:.1f} %"
-                plot.bar(
-                    index,
-                    100 * below / total,
-                    100 * (below + n) / total,
-                    f"r{scale.shade(relevance)}",
-                    title,
-                    width=0.86,
-                )
-            below += n
-    return plot
+    parts = [(f"r{scale.shade(relevance)}", str(relevance)) for relevance in scale.grades]
+    return parts_chart(label, bands, counts, parts, SHARE_AXIS, x_name=x_name, heading="relevance")
 
 
 class Ranked(NamedTuple):

@@ -28,8 +28,17 @@ def analyses_of(filters: FigureFilters) -> Mapping[str, Any]:
 
 
 def lengths(filters: FigureFilters) -> DrawnFigure:
+    return lengths_figure(analyses_of(filters), texts="descriptions")
+
+
+def lengths_figure(analyses: Mapping[str, Any], *, texts: str) -> DrawnFigure:
+    """Draw lengths and centres of moments and lengths of texts; nothing where there are no analyses.
+
+    Args:
+        analyses: ``span_analyses`` and ``text_analyses`` of the moments and of their texts.
+        texts: what these are called, in the plural.
+    """
     columns = [Column("measure", "Measure"), Column("bin", "Bin"), Column("count", "Number", COUNT), OF_ALL]
-    analyses = analyses_of(filters)
     if not analyses:
         return DrawnFigure([], columns, [])
     seconds = [f"{index * SECONDS}–{(index + 1) * SECONDS}" for index in range(LONGEST_BIN)]
@@ -45,26 +54,31 @@ def lengths(filters: FigureFilters) -> DrawnFigure:
             "moments",
         ),
         ("Moments by their centre in the video", "centres", shares, "centre of the moment, 1 is the end", "moments"),
-        ("Descriptions by length", "words", words, "words", "descriptions"),
+        (f"{texts.capitalize()} by length", "words", words, "words", texts),
     ]
     charts, rows = [], list[list[Value]]()
     for heading, name, bands, x_name, unit in parts:
         counts: Sequence[int] = analyses[name]
-        charts.append(Chart(heading, _bars(heading, bands, counts, x_name=x_name, unit=unit)))
+        charts.append(Chart(heading, bars_chart(heading, bands, counts, x_name=x_name, unit=unit)))
         total = sum(counts) or 1
         rows += [[name, band, n, n / total] for band, n in zip(bands, counts, strict=True)]
-    facts = f"{sum(analyses['seconds']):,} moments, {analyses['texts']:,} descriptions."
+    facts = f"{sum(analyses['seconds']):,} moments, {analyses['texts']:,} {texts}."
     return DrawnFigure(charts, columns, rows, facts=facts)
 
 
-def _bars(label: str, bands: Sequence[str], counts: Sequence[int], *, x_name: str, unit: str) -> Canvas:
+def bars_chart(label: str, bands: Sequence[str], counts: Sequence[int], *, x_name: str, unit: str) -> Canvas:
     bars = [Bar(band, n, (f"{n:,} {unit}",)) for band, n in zip(bands, counts, strict=True)]
     return columns_chart(label, bars, Axis.over(unit, 0, max(*counts, 1)), x_name=x_name, height=150)
 
 
 def variety(filters: FigureFilters) -> DrawnFigure:
-    columns = [Column("measure", "Measure"), Column("at", "Up to", ",.2f"), Column("value", "Value", ",.3f")]
     analyses = analyses_of(filters)
+    return variety_figure(analyses, texts="descriptions", notes=_notes_of(analyses) if analyses else [])
+
+
+def variety_figure(analyses: Mapping[str, Any], *, texts: str, notes: Sequence[str] = ()) -> DrawnFigure:
+    """Draw how varied texts are, as ``text_analyses`` counts it; nothing where there are no analyses."""
+    columns = [Column("measure", "Measure"), Column("at", "Up to", ",.2f"), Column("value", "Value", ",.3f")]
     if not analyses:
         return DrawnFigure([], columns, [])
     grams, frequencies = analyses["grams"], analyses["frequencies"]
@@ -73,30 +87,30 @@ def variety(filters: FigureFilters) -> DrawnFigure:
         Chart(
             "Different runs of four words",
             lines_chart(
-                "Different runs of four words by number of descriptions",
+                f"Different runs of four words by number of {texts}",
                 [f"{n:,}" for n, _ in grams],
                 [Series("different runs", [runs for _, runs in grams])],
                 Axis.over("runs of four words", 0, max(1, *(runs for _, runs in grams)) if grams else 1),
-                x_name="descriptions",
+                x_name=texts,
             ),
         ),
         Chart(
             "How much the most frequent texts make up",
             lines_chart(
-                "Share of descriptions by their most frequent texts",
+                f"Share of {texts} by their most frequent texts",
                 shares,
                 [
-                    Series("descriptions", [100 * share for share in frequencies]),
+                    Series(texts, [100 * share for share in frequencies]),
                     Series("if all were different", [100 * (index + 1) / SHARES for index in range(SHARES)]),
                 ],
-                Axis("share of descriptions", 0, 100, 25, " %"),
+                Axis(f"share of {texts}", 0, 100, 25, " %"),
                 x_name="different texts, the most frequent first",
             ),
         ),
     ]
     rows: list[list[Value]] = [["runs_of_four_words", float(n), float(runs)] for n, runs in grams]
     rows += [["frequent_texts", (index + 1) / SHARES, share] for index, share in enumerate(frequencies)]
-    return DrawnFigure(charts, columns, rows, facts=f"{analyses['texts']:,} descriptions.", notes=_notes_of(analyses))
+    return DrawnFigure(charts, columns, rows, facts=f"{analyses['texts']:,} {texts}.", notes=notes)
 
 
 def _notes_of(analyses: Mapping[str, Any]) -> list[str]:
@@ -115,7 +129,7 @@ def frequent_words(filters: FigureFilters) -> DrawnFigure:
         words, counts = zip(*analyses[kind], strict=True)
         heading = f"Most frequent {kind.removeprefix('frequent_')}"
         x_name = "base form" if "verbs" in analyses else "word"
-        charts.append(Chart(heading, _bars(heading, words, counts, x_name=x_name, unit="times")))
+        charts.append(Chart(heading, bars_chart(heading, words, counts, x_name=x_name, unit="times")))
         rows += [[kind, word, n] for word, n in analyses[kind]]
     facts = f"{analyses['texts']:,} descriptions; stop words and names left out." if charts else ""
     return DrawnFigure(charts, columns, rows, facts=facts, notes=_notes_of(analyses) if analyses else [])
@@ -136,7 +150,7 @@ def actions(filters: FigureFilters) -> DrawnFigure:
         if counts is None:
             continue
         heading = f"Descriptions by number of {kind}"
-        charts.append(Chart(heading, _bars(heading, bands, counts, x_name=kind, unit="descriptions")))
+        charts.append(Chart(heading, bars_chart(heading, bands, counts, x_name=kind, unit="descriptions")))
         total = sum(counts) or 1
         rows += [[kind, band, n, n / total] for band, n in zip(bands, counts, strict=True)]
         shares[kind] = 100 * sum(counts[2:]) / total

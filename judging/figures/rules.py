@@ -1,7 +1,7 @@
 """Numbers that figures are drawn from, made of counts. Pure."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date, timedelta
 from enum import StrEnum
 from typing import NamedTuple, Self
@@ -91,20 +91,24 @@ def unit_for(first: date, last: date) -> Unit:
     return Unit.WEEK if days <= 7 * WEEKS_SHOWN else Unit.MONTH
 
 
+def periods_of(days: Collection[date]) -> tuple[Unit, list[date]]:
+    """Return the unit that suits these days, at least one, and the first days of all periods from first to last."""
+    unit = unit_for(min(days), max(days))
+    starts = [unit.first_of(min(days))]
+    while (following := unit.next_of(starts[-1])) <= max(days):
+        starts.append(following)
+    return unit, starts
+
+
 def agreement_over_time(rows: Sequence[GradesOfDay], scale: Rules) -> tuple[Unit, list[Agreement]]:
     """Periods without a gap."""
     if not rows:
         return Unit.DAY, []
-    days = [row.day for row in rows]
-    unit = unit_for(min(days), max(days))
+    unit, starts = periods_of([row.day for row in rows])
     by_start: dict[date, list[GradesOfDay]] = {}
     for row in rows:
         by_start.setdefault(unit.first_of(row.day), []).append(row)
-    periods, start = [], min(by_start)
-    while start <= max(by_start):
-        periods.append(agreement_of(start, by_start.get(start, []), scale))
-        start = unit.next_of(start)
-    return unit, periods
+    return unit, [agreement_of(start, by_start.get(start, []), scale) for start in starts]
 
 
 def agreement_of(start: date, rows: Sequence[GradesOfDay], scale: Rules) -> Agreement:

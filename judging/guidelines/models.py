@@ -11,6 +11,11 @@ from accounts.models import Project
 from annotation.models import Moment
 from judging.quality.rules.agreement import Weights
 
+PAID_QUERIES = [
+    ("accepted", "Accepted ones"),
+    ("open", "Accepted ones, and rejected ones while their writer may write them anew"),
+    ("all", "All, also rejected ones"),
+]
 WEIGHTS = [(weights.value, weights.capitalize()) for weights in Weights]
 
 
@@ -50,6 +55,12 @@ class Policy(models.Model):
     alert_run = models.PositiveSmallIntegerField(default=25)
     writing_accepted = models.PositiveSmallIntegerField(default=50, db_default=0)  # the release before stops nobody
     writing_checks = models.PositiveSmallIntegerField(default=10, db_default=10)
+    writing_hours = models.BooleanField(default=True, db_default=True)
+    writing_cap_s = models.PositiveSmallIntegerField(default=600, db_default=600)
+    checking_cap_s = models.PositiveSmallIntegerField(default=300, db_default=300)
+    query_price = models.DecimalField(max_digits=8, decimal_places=2, default=Decimal(0), db_default=Decimal(0))
+    query_price_for = models.CharField(max_length=8, choices=PAID_QUERIES, default="open", db_default="open")
+    check_price = models.DecimalField(max_digits=8, decimal_places=2, default=Decimal(0), db_default=Decimal(0))
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -112,6 +123,13 @@ class Policy(models.Model):
                 condition=Q(writing_accepted__lte=100, writing_checks__gte=1),
                 name="policy_writing_is_a_share",
                 violation_error_message="The accepted share lies between 0 and 100 %, after one check at least.",
+            ),
+            models.CheckConstraint(
+                condition=Q(writing_cap_s__gte=1, checking_cap_s__gte=1, query_price__gte=0, check_price__gte=0)
+                & Q(query_price_for__in=list(dict(PAID_QUERIES))),
+                name="policy_writing_pay_is_an_amount",
+                violation_error_message="A price is not negative, and a query or a check is paid for a second at "
+                "least.",
             ),
         ]
 

@@ -196,6 +196,9 @@ def rules_store(intake: ReleaseIntake, settings: dict[str, Any]) -> None:
         row.save()
 
 
+AMOUNTS = {"pay_rate", "query_price", "check_price"}
+
+
 def name_from_file(of: str, name: str) -> str:
     """A name that the file gives; raises ImportRefused."""
     try:
@@ -209,7 +212,8 @@ def _policy(project: Project, record: dict[str, Any]) -> Policy:
     published = {name: PUBLISHED.get(name, name) for name in POLICY_VALUES}
     asks_nothing = {"exam_kappa_low": ANY_LOW, "exam_bias": project.top_grade, "exam_levels": ANY_LEVELS}
     values = {**asks_nothing, **{name: record[of] for name, of in published.items() if of in record}}
-    values["pay_rate"] = Decimal(values["pay_rate"])
+    for name in AMOUNTS & values.keys():
+        values[name] = Decimal(values[name])
     row = Policy(project=project, version=record["version"], **values)
     try:
         row.full_clean(exclude=["project", "created_by"])

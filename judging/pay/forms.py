@@ -81,8 +81,14 @@ class PeriodForm(SubmitForm):
         return {"without_pilot": "on"} if self.leaves_out_pilot else {}
 
 
-class RateForm(SubmitForm):
-    annotator = forms.IntegerField(widget=forms.HiddenInput)
+class PersonForm(SubmitForm):
+    """Says whom it is about: an annotator by number, somebody else by account."""
+
+    annotator = forms.IntegerField(required=False, widget=forms.HiddenInput)
+    member = forms.UUIDField(required=False, widget=forms.HiddenInput)
+
+
+class RateForm(PersonForm):
     rate = forms.DecimalField(
         **AMOUNT, error_messages={"required": "Say what an hour is paid.", "invalid": "A rate is an amount, as 14.50."}
     )
@@ -90,8 +96,7 @@ class RateForm(SubmitForm):
     from_day = DayField(label="From")
 
 
-class CorrectionForm(SubmitForm):
-    annotator = forms.IntegerField(widget=forms.HiddenInput)
+class CorrectionForm(PersonForm):
     day = DayField()
     minutes = forms.IntegerField(
         min_value=-24 * 60,
@@ -103,7 +108,7 @@ class CorrectionForm(SubmitForm):
             "max_value": "A day has 1440 minutes.",
         },
     )
-    reason = forms.CharField(max_length=1000, error_messages={"required": "Say why: the annotator reads it, too."})
+    reason = forms.CharField(max_length=1000, error_messages={"required": "Say why: the person reads it, too."})
 
 
 def tenths(label: str, least: float = 0, most: float = 100) -> forms.FloatField:

@@ -48,6 +48,8 @@ class Time(NamedTuple):
     judging: int = 0
     training: int = 0
     correction: int = 0
+    writing: int = 0
+    checking: int = 0
 
     @property
     def total(self) -> int:
@@ -60,12 +62,14 @@ class Time(NamedTuple):
 
 
 class Day(NamedTuple):
-    """One annotator's day; ``judgments`` are those whose time is known, ``untimed`` the others."""
+    """One person's day; ``judgments`` are those whose time is known, ``untimed`` the others."""
 
     day: date
     time: Time
     judgments: int = 0
     untimed: int = 0
+    queries: int = 0
+    checks: int = 0
 
 
 class Rate(NamedTuple):
@@ -77,17 +81,51 @@ class Rate(NamedTuple):
 
 
 class Line(NamedTuple):
-    """The part of a period that is paid at one rate."""
+    """The part of a period that is paid at one rate an hour."""
 
     rate: Rate
     first_day: date
     last_day: date
     time: Time
     judgments: int
+    queries: int = 0
+    checks: int = 0
 
     @property
     def amount(self) -> Decimal:
         return amount_of(self.time.total, self.rate.rate)
+
+
+PIECES = {"query": ("query", "queries"), "check": ("check", "checks")}
+
+
+class Pieces(NamedTuple):
+    """Queries or checks of a day, each paid at a price."""
+
+    day: date
+    kind: str
+    price: Decimal
+    currency: str
+    n: int
+
+
+class PieceLine(NamedTuple):
+    """The queries or checks of a period that are paid at one price; ``rate`` is that price."""
+
+    rate: Rate
+    first_day: date
+    last_day: date
+    kind: str
+    n: int
+
+    @property
+    def words(self) -> str:
+        """How many of what, as "1 query"."""
+        return f"{self.n:,} {PIECES[self.kind][self.n != 1]}"
+
+    @property
+    def amount(self) -> Decimal:
+        return self.rate.rate * self.n
 
 
 def hours_of(ms: int) -> Decimal:
@@ -100,9 +138,10 @@ def amount_of(ms: int, rate: Decimal) -> Decimal:
     return (rate * ms / MS_PER_HOUR).quantize(HUNDREDTH, ROUND_HALF_UP)
 
 
-def day_time(*, judging: int, training: int, correction: int) -> Time:
+def day_time(*, judging: int, training: int, correction: int, writing: int = 0, checking: int = 0) -> Time:
     """A day's time; corrections take away what there is, and no day counts below zero."""
-    return Time(judging, training, max(correction, -(judging + training)))
+    spent = Time(judging, training, writing=writing, checking=checking)
+    return spent._replace(correction=max(correction, -spent.total))
 
 
 def rate_on(day: date, own: Sequence[Rate], default: Sequence[Rate]) -> Rate:
@@ -123,8 +162,29 @@ def lines_of(days: Iterable[Day], own: Sequence[Rate], default: Sequence[Rate]) 
         _, part = parts.setdefault((rate.rate, rate.currency), (rate, []))
         part.append(worked)
     return [
-        Line(rate, part[0].day, part[-1].day, total_time(part), sum(worked.judgments for worked in part))
+        Line(
+            rate,
+            part[0].day,
+            part[-1].day,
+            total_time(part),
+            *(sum(numbers) for numbers in zip(*map(_acts, part), strict=True)),
+        )
         for rate, part in parts.values()
+    ]
+
+
+def _acts(worked: Day) -> tuple[int, int, int]:
+    return worked.judgments, worked.queries, worked.checks
+
+
+def piece_lines_of(pieces: Iterable[Pieces]) -> list[PieceLine]:
+    """One line for each kind, price and currency, in the order in which they came."""
+    parts: dict[tuple[str, Decimal, str], list[Pieces]] = {}
+    for piece in sorted(pieces):
+        parts.setdefault((piece.kind, piece.price, piece.currency), []).append(piece)
+    return [
+        PieceLine(Rate(part[0].day, price, currency), part[0].day, part[-1].day, kind, sum(piece.n for piece in part))
+        for (kind, price, currency), part in parts.items()
     ]
 
 
@@ -132,7 +192,7 @@ def total_time(days: Iterable[Day]) -> Time:
     return Time(*map(sum, zip(Time(), *(worked.time for worked in days), strict=True)))
 
 
-def amounts_of(lines: Iterable[Line]) -> list[tuple[str, Decimal]]:
+def amounts_of(lines: Iterable[Line | PieceLine]) -> list[tuple[str, Decimal]]:
     """Money by currency: the sum of the lines as they are shown."""
     amounts: dict[str, Decimal] = {}
     for line in lines:

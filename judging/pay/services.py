@@ -5,11 +5,13 @@ Who reads the audit need not know what people earn: it says who set what for who
 
 from datetime import date, datetime
 from decimal import Decimal
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.db import transaction
 from django.utils import timezone
 
+from accounts.access import PAID
 from accounts.models import Membership, Project, User
 from core.audit import audit_record
 from core.exceptions import NotPossible
@@ -17,19 +19,20 @@ from judging.guidelines.selectors import policy_in_force
 from judging.models import HoursCorrection, PayRate
 from judging.pay.rules import DAY_S
 from judging.pay.selectors import pay_statement
+from judging.people.selectors import actor_names
 
 
 @transaction.atomic
 def pay_rate_set(
     *, project: Project, annotator: User, rate: Decimal, currency: str, from_day: date, actor: User
 ) -> PayRate:
-    """Set the annotator's hourly pay from this day on, until a rate of a later day holds. Raises NotPossible where
-    the person is no annotator of the project."""
-    number = _annotator(project, annotator).number
+    """Set the person's hourly pay from this day on, until a rate of a later day holds. Raises NotPossible where
+    the person neither judges, writes nor checks in the project."""
+    facts = _facts(_member(project, annotator))
     pay_rate = PayRate.objects.create(
         project=project, annotator=annotator, rate=rate, currency=currency, from_day=from_day, set_by=actor
     )
-    facts = {"number": number, "from_day": from_day.isoformat()}
+    facts |= {"from_day": from_day.isoformat()}
     audit_record(project=project, actor=actor, action="pay.rate", subject=pay_rate.uuid, **facts)
     return pay_rate
 
@@ -38,12 +41,12 @@ def pay_rate_set(
 def hours_correct(
     *, project: Project, annotator: User, day: date, seconds: int, reason: str, actor: User, now: datetime | None = None
 ) -> HoursCorrection:
-    """Add time to a day of the annotator, or take some away; the reason is kept and shown to them. Raises NotPossible
+    """Add time to a day of the person, or take some away; the reason is kept and shown to them. Raises NotPossible
     where nothing is to be changed, no reason is given, the day lies ahead, or would then hold less than nothing or more
     than a day has; the time spent on pilot batches is counted with the rest."""
     if not seconds or not reason.strip():
         raise NotPossible("Say how much time to add or to take away, and why.")
-    number = _annotator(project, annotator).number
+    facts = _facts(_member(project, annotator))
     zone = policy_in_force(project.pk).time_zone
     if day > (now or timezone.now()).astimezone(ZoneInfo(zone)).date():
         raise NotPossible(f"{_name(day)} has not come yet.")
@@ -57,7 +60,7 @@ def hours_correct(
     correction = HoursCorrection.objects.create(
         project=project, annotator=annotator, day=day, seconds=seconds, reason=reason.strip(), made_by=actor
     )
-    facts = {"number": number, "day": day.isoformat(), "seconds": seconds}
+    facts |= {"day": day.isoformat(), "seconds": seconds}
     audit_record(project=project, actor=actor, action="pay.correct", subject=correction.uuid, **facts)
     return correction
 
@@ -69,12 +72,19 @@ def pay_export(*, project: Project, actor: User, first_day: date, last_day: date
     audit_record(project=project, actor=actor, action="pay.export", subject=project.uuid, **period)
 
 
-def _annotator(project: Project, person: User) -> Membership:
+def _member(project: Project, person: User) -> Membership:
     """Locked, so that of two corrections the second sees the first."""
-    member = Membership.objects.select_for_update().filter(project=project, user=person, number__isnull=False).first()
-    if member is None:
-        raise NotPossible("This person is no annotator of the project.")
-    return member
+    members = Membership.objects.select_for_update().filter(project=project, roles__overlap=list(PAID))
+    if member := members.filter(user=person).first():
+        return member
+    raise NotPossible("This person neither judges, writes nor checks in the project.")
+
+
+def _facts(member: Membership) -> dict[str, Any]:
+    """Say whom an event is about: an annotator by number, others as everybody but leads calls them."""
+    if member.number is not None:
+        return {"number": member.number}
+    return {"person": actor_names(member.project, to_lead=False)[member.user_id]}
 
 
 def _name(day: date) -> str:

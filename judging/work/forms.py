@@ -21,19 +21,24 @@ def grade_field(**more: Any) -> forms.TypedChoiceField:
     )
 
 
-class GivenForm(SubmitForm):
+class TimedForm(SubmitForm):
+    """Reads how long the page was at work, in milliseconds."""
+
+    active_ms = forms.CharField(required=False)
+
+    def clean_active_ms(self) -> int | None:
+        """Return None for an unreadable time: nothing is lost, the server then measures it itself."""
+        text = self.cleaned_data["active_ms"]
+        return int(text) if MEASURED.fullmatch(text) else None
+
+
+class GivenForm(TimedForm):
     """A grade, the key of its form, and how long it took."""
 
     key = forms.UUIDField(
         error_messages={"required": "This form carries no key. Load the page again.", "invalid": UNREADABLE_KEY}
     )
-    active_ms = forms.CharField(required=False)
     grade = grade_field()
-
-    def clean_active_ms(self) -> int | None:
-        """Return None for an unreadable time: no grade is lost, the server then measures it itself."""
-        text = self.cleaned_data["active_ms"]
-        return int(text) if MEASURED.fullmatch(text) else None
 
 
 class GradeForm(GivenForm):

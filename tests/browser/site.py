@@ -270,6 +270,7 @@ class BusySite(OwnedSite):
         yield self.page("judging:mark", self.project, who="second writer")
         factories.WrittenQueryFactory(assignment__clip__round=self.writing_round, text=UNBROKEN)
         yield self.page("judging:written-queries", self.project, who="checker", query="type=v")
+        yield self.page("judging:collection-figures", self.project, query=f"round={self.writing_round.uuid}")
         self.query_check  # noqa: B018 - on the desk of its checker, who can undo it
         self.enter("idle checker", factories.checker(self.project))
         yield self.page("judging:checking-desk", self.project, who="idle checker")

@@ -1,6 +1,7 @@
 """A checker hears and sees each moment: accepts it, moves its bounds, rejects it with a reason, takes it back."""
 
 from pathlib import Path
+from urllib.parse import parse_qs
 
 import pytest
 from django.core.files import File
@@ -13,6 +14,7 @@ from tests.annotation.previews.clips import make_video
 from tests.browser.axe import NARROW, barriers, barriers_in
 from tests.browser.conftest import Browse
 
+SPENT = "Number(Object.entries(sessionStorage).find(([name]) => name.startsWith('momentjudge-time-spent:'))[1])"
 TEXTS = ("A woman in a green coat opens a letter.", "A dog runs along the beach.", "A man sings on the stairs.")
 
 
@@ -65,9 +67,14 @@ def test_a_checker_decides_by_keys_and_takes_one_back(browse: Browse, to_check: 
     page.get_by_label("Note").fill("It starts later.")
     page.get_by_label("Note").press("Enter")  # what is chosen, whichever button comes first
     ready(page, TEXTS[2])
+    page.reload()  # the time goes on where it was
+    ready(page, TEXTS[2])
+    before = page.evaluate(SPENT)
     page.keyboard.press("2")
     page.get_by_label("Note").fill("Look left.")
-    page.get_by_label("Note").press("Enter")
+    with page.expect_request("**/decide/") as request:
+        page.get_by_label("Note").press("Enter")
+    assert int(parse_qs(request.value.post_data or "")["active_ms"][0]) > before > 0
     expect(page.get_by_text("No query waits for you. Look again later.")).to_be_visible()
     rows = QueryCheck.objects.order_by("pk").values_list("decision", "reason", "note", "start_s", "end_s")
     assert list(rows) == [

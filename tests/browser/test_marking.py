@@ -106,7 +106,9 @@ def test_a_writer_goes_from_the_desk_to_the_next_clip_by_keys(browse: Browse, ro
     expect(page.locator("#checks")).to_have_text("Ready to submit.")
     assert barriers(page) == []
     page.keyboard.press("Enter")
-    page.keyboard.press("Enter")
+    with page.expect_request("**/submit/") as request:
+        page.keyboard.press("Enter")
+    assert "active_ms=" in (request.value.post_data or "")
     expect(page.get_by_text("Here is the next clip.")).to_be_visible()
     frame_shown(page)
     assert page.locator("#marking").get_attribute("data-assignment") != first

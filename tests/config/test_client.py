@@ -111,7 +111,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "split": "test",
         "query_set": UUID,
     },
-    "query_submit": {"seen_file": "film-1"},
+    "query_submit": {"seen_file": "film-1", "active_ms": 900},
     "project_create": {
         "corpus": UUID,
         "settings_of": UUID,
@@ -146,7 +146,14 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "least_tokens": 6,
         "most_overlap": 0.7,
     },
-    "written_query_check": {"decision": "reject", "start_s": 1.5, "end_s": 2.5, "reason": "wrong", "note": "He sits."},
+    "written_query_check": {
+        "decision": "reject",
+        "start_s": 1.5,
+        "end_s": 2.5,
+        "reason": "wrong",
+        "note": "He sits.",
+        "active_ms": 700,
+    },
     "topic_change": {"title": "A man", "description": "Sings.", "narrative": "Loudly.", "seen_version": 2},
     "topic_create": {
         "description": "Sings.",

@@ -10,16 +10,31 @@ from django.db import transaction
 
 from accounts.models import Project, User
 from judging.guidelines.services import policy_publish
-from judging.models import ExamAttempt, ExamGrade, GoldGrade, Judgment, Policy
+from judging.models import (
+    ClipAssignment,
+    ExamAttempt,
+    ExamGrade,
+    GoldGrade,
+    Judgment,
+    Policy,
+    QueryCheck,
+    WritingRound,
+    WrittenQuery,
+)
 from tests.factories import (
     AssignmentFactory,
     BatchFactory,
+    ClipAssignmentFactory,
     ExamAttemptFactory,
     ExamGradeFactory,
     GoldGradeFactory,
     JudgmentFactory,
     ProjectFactory,
+    QueryCheckFactory,
     QueryFactory,
+    WritingClipFactory,
+    WritingRoundFactory,
+    WrittenQueryFactory,
     triggers_asleep,
 )
 from tests.judging.settings import drawn_pair
@@ -82,3 +97,34 @@ def trained(project: Project, person: User, at: datetime, seconds: float) -> Exa
     with transaction.atomic(), triggers_asleep():
         ExamGrade.objects.filter(pk=graded.pk).update(created_at=at)
     return graded
+
+
+def wrote(project: Project, person: User, at: datetime, seconds: float | None, **values: Any) -> WrittenQuery:
+    """One query that a writer submitted then; ``seconds`` None where nobody measured it."""
+    assignment = ClipAssignmentFactory(clip=WritingClipFactory(round=_round_of(project)), writer=person)
+    time = None if seconds is None else round(seconds * 1000)
+    query: WrittenQuery = WrittenQueryFactory(assignment=assignment, active_ms=time)
+    ClipAssignment.objects.filter(pk=assignment.pk).update(state="finished", ended_at=at, n_queries=1)
+    with transaction.atomic(), triggers_asleep():
+        WrittenQuery.objects.filter(pk=query.pk).update(created_at=at, **values)
+    return query
+
+
+def query_checked(query: WrittenQuery, person: User, at: datetime, seconds: float, **values: Any) -> QueryCheck:
+    """A decision of a checker then: a rejection, by which its state stays as it is."""
+    check: QueryCheck = QueryCheckFactory(query=query, checker=person, active_ms=round(seconds * 1000), **values)
+    with transaction.atomic(), triggers_asleep():
+        QueryCheck.objects.filter(pk=check.pk).update(created_at=at)
+    return check
+
+
+def found_nothing(project: Project, person: User, at: datetime, seconds: float) -> ClipAssignment:
+    """A clip in which a writer found nothing more."""
+    assignment = ClipAssignmentFactory(clip=WritingClipFactory(round=_round_of(project)), writer=person)
+    times = {"ended_at": at, "empty_at": at, "empty_ms": round(seconds * 1000)}
+    ClipAssignment.objects.filter(pk=assignment.pk).update(state="exhausted", **times)
+    return assignment  # type: ignore[no-any-return]
+
+
+def _round_of(project: Project) -> WritingRound:
+    return project.writing_rounds.first() or WritingRoundFactory(project=project)

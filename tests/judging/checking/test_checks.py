@@ -24,6 +24,7 @@ from judging.models import ClipAssignment, QueryCheck, WriterStop, WritingClip, 
 from tests.factories import (
     NOW,
     CandidateFactory,
+    ProjectFactory,
     WritingClipFactory,
     WritingRoundFactory,
     WrittenQueryFactory,
@@ -230,6 +231,16 @@ class TestQueue:
         assert services.query_take(project=project, checker=member.user, now=LATER) is None
         with pytest.raises(NotPossible, match="your own"):
             services.query_check(query=queries[1].uuid, checker=member.user, verdict=ACCEPT, now=NOW)
+
+    def test_time_runs_from_when_the_checker_got_the_query_whatever_they_load_again(self) -> None:
+        project = ProjectFactory()
+        queries = WrittenQueryFactory.create_batch(2, assignment__clip__round__project=project)
+        person = checker(project)
+        for minutes in (0, 3):
+            services.query_take(project=project, checker=person, now=NOW + timedelta(minutes=minutes))
+        about = {"checker": person, "verdict": ACCEPT, "now": NOW + timedelta(minutes=5)}
+        times = [services.query_check(query=query.uuid, **about).active_ms for query in queries]
+        assert times == [300_000, None]  # the second was taken by nobody
 
     def test_neighbours_and_doubles_come_by_likeness(self) -> None:
         row = WritingRoundFactory()

@@ -35,10 +35,11 @@ def take(round: WritingRound, person: User, **later: int) -> ClipAssignment:
     return row
 
 
-def submit(row: ClipAssignment, entry: Entry = ENTRY, **later: int) -> services.Submission:
-    return services.query_submit(
-        assignment=row.uuid, writer=row.writer, key=uuid4(), entry=entry, now=NOW + timedelta(**later)
-    )
+def submit(
+    row: ClipAssignment, entry: Entry = ENTRY, active_ms: int | None = None, **later: int
+) -> services.Submission:
+    times = {"active_ms": active_ms, "now": NOW + timedelta(**later)}
+    return services.query_submit(assignment=row.uuid, writer=row.writer, key=uuid4(), entry=entry, **times)
 
 
 class TestRounds:
@@ -179,3 +180,25 @@ class TestSubmit:
             services.query_submit(
                 assignment=assignment.uuid, writer=writer(row.project), key=uuid4(), entry=ENTRY, now=NOW
             )
+
+
+def test_time_is_that_of_the_page_and_never_longer_than_since_the_clip_or_the_query_before() -> None:
+    """Two of six minutes; then nobody measured the four that passed; then the page says more than one minute."""
+    round = open_round(queries_per_clip=5, queries_per_visit=5)
+    row = take(round, writer(round.project))
+    times = [(120_000, 6), (None, 10), (999_999, 11)]
+    queries = [submit(row, active_ms=measured, minutes=at).query for measured, at in times]
+    assert [query.active_ms for query in queries] == [120_000, 240_000, 60_000]
+    for _ in range(2):  # pressed twice, it counts once
+        services.clip_exhaust(assignment=row.uuid, writer=row.writer, active_ms=30_000, now=NOW + timedelta(minutes=13))
+    row.refresh_from_db()
+    assert (row.empty_ms, row.empty_at) == (30_000, NOW + timedelta(minutes=13))
+
+
+@pytest.mark.parametrize(("minutes", "time"), [(3, 180_000), (40, None)])
+def test_a_clip_that_is_given_back_adds_its_time_while_the_lease_runs(minutes: int, time: int | None) -> None:
+    round = open_round()
+    row = take(round, writer(round.project))
+    services.clip_return(assignment=row.uuid, writer=row.writer, now=NOW + timedelta(minutes=minutes))
+    row.refresh_from_db()
+    assert (row.state, row.empty_ms) == ("returned", time)

@@ -121,6 +121,7 @@ REFUSED: Refused = {
     "written_query_starts_before_end": adding(WrittenQueryFactory, end_s=1.5),
     "written_query_accepted_is_described": change(WrittenQueryFactory, state="accepted"),
     "written_query_looked_at_waits": change(WrittenQueryFactory, checker_until=NOW),
+    "clip_assignment_empty_time_has_its_day": change(ClipAssignmentFactory, empty_ms=1000),
     "clip_assignment_sent_back_has_queries": change(ClipAssignmentFactory, state="sent_back", ended_at=NOW),
     "query_check_once_per_query": again(QueryCheckFactory, query=WrittenQueryFactory),
     "query_check_decision_is_known": adding(QueryCheckFactory, decision="like"),
@@ -147,10 +148,12 @@ MORE: More = {
     },
     "rows of judging_writtenquery are kept": {
         "words stay as they were submitted": change(WrittenQueryFactory, text="Another one."),
+        "the time of a query stays": change(WrittenQueryFactory, active_ms=1),
         "a written query stays": lambda: row_deleted(WrittenQueryFactory),
     },
     "rows of judging_querycheck are kept": {
         "a decision stays": change(QueryCheckFactory, reason="bounds"),
+        "the time of a check stays": change(QueryCheckFactory, active_ms=1),
         "what was taken back stays so": check_undone_twice,
         "the record of a decision stays": lambda: row_deleted(QueryCheckFactory),
     },

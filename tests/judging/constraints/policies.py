@@ -19,6 +19,7 @@ REFUSED: Refused = {
     "policy_version_once_per_project": adding(PolicyFactory, project=ProjectFactory),
     "policy_lease_lasts": change(policy, lease_minutes=0),
     "policy_writing_is_a_share": change(policy, writing_accepted=101),
+    "policy_writing_pay_is_an_amount": change(policy, query_price=-1),
     "policy_mean_is_a_relevance": change(policy, extend_from_mean=9.5),
     "guideline_version_once_per_project": adding(GuidelineFactory, project=ProjectFactory),
     "guideline_example_once_per_grade": again(example, guideline=first_guideline),

@@ -80,9 +80,9 @@ class TestPay:
         hours_correct(day=date(2026, 3, 5), seconds=-300, reason="asleep", **day)
         assert leading.get(url("pay-csv", project), MARCH).content.decode().splitlines() == [
             '"annotator","first_day","last_day","judgments","judging_s","training_s","correction_s","total_s","hours",'
-            '"rate","currency","amount"',
-            '7,"2026-03-02","2026-03-02",1,1800.000,0.000,0.000,1800.000,0.50,14.00,"SGD",7.00',
-            '7,"2026-03-05","2026-03-05",1,900.000,0.000,-300.000,600.000,0.17,20.00,"EUR",3.33',
+            '"rate","currency","amount","unit","queries","checks","writing_s","checking_s"',
+            '7,"2026-03-02","2026-03-02",1,1800.000,0.000,0.000,1800.000,0.50,14.00,"SGD",7.00,"hour",0,0,0.000,0.000',
+            '7,"2026-03-05","2026-03-05",1,900.000,0.000,-300.000,600.000,0.17,20.00,"EUR",3.33,"hour",0,0,0.000,0.000',
         ]
         assert AuditEvent.objects.filter(action="pay.export", data__first_day="2026-03-01").count() == 1
 
@@ -160,7 +160,7 @@ class TestPerson:
             ({"day": "2100-01-01"}, 409, "1 January 2100 has not come yet."),
             ({"minutes": "1.5"}, 422, "Write whole minutes"),
             ({"minutes": "1441"}, 422, "A day has 1440 minutes."),
-            ({"reason": "  "}, 422, "Say why: the annotator reads it, too."),
+            ({"reason": "  "}, 422, "Say why: the person reads it, too."),
         ):
             answer = leading.post(url("hours-correct", project), {**form, **wrong})
             assert (answer.status_code, message in words(answer)) == (status, True), wrong

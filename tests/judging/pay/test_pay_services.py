@@ -54,11 +54,11 @@ def test_a_rate_a_correction_and_their_audit_events(project: Project, person: Us
             correct(project, person, seconds, reason=reason)
 
 
-def test_only_annotators_are_paid(project: Project, person: User) -> None:
+def test_only_those_who_work_are_paid(project: Project, person: User) -> None:
     for somebody in (lead(project), annotator(project_in())):
-        with pytest.raises(NotPossible, match="no annotator"):
+        with pytest.raises(NotPossible, match="neither judges, writes nor checks"):
             set_rate(project, somebody)
-        with pytest.raises(NotPossible, match="no annotator"):
+        with pytest.raises(NotPossible, match="neither judges, writes nor checks"):
             correct(project, somebody, 60)
     assert not PayRate.objects.exists()
     assert not HoursCorrection.objects.exists()

@@ -9,6 +9,7 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from accounts.models import Project, User
+from judging.pay.rules import Time
 from judging.pay.selectors import Statement, pay_statement
 from judging.pay.services import hours_correct, pay_rate_set
 from tests.factories import annotator, lead, triggers_asleep
@@ -105,11 +106,11 @@ def test_corrections_are_part_of_their_day(project: Project, person: User) -> No
     judged(project, person, local("2026-03-02T10:00"), 100, pilot=True)
     for seconds in (60, -30):
         hours_correct(project=project, annotator=person, seconds=seconds, **correction)
-    assert statement(project).time == (100_000, 0, 30_000)
+    assert statement(project).time == Time(100_000, 0, 30_000)
     assert statement(project, *[date(2026, 3, 1)] * 2).accounts == []
     hours_correct(project=project, annotator=person, seconds=-110, **correction)
-    assert statement(project, pilot=False).time == (0, 0, 0)  # a day is never below zero without its pilot batches
-    assert statement(project).time == (100_000, 0, -80_000)
+    assert statement(project, pilot=False).time == Time()  # a day is never below zero without its pilot batches
+    assert statement(project).time == Time(100_000, 0, -80_000)
 
 
 @pytest.mark.parametrize(
@@ -162,11 +163,11 @@ def test_rates_of_the_person_go_before_those_of_the_policy() -> None:
 
 
 @pytest.mark.parametrize("people", [1, 4])
-def test_two_statements_read_it_whatever_there_is(project: Project, people: int) -> None:
+def test_three_statements_read_it_whatever_there_is(project: Project, people: int) -> None:
     for number in range(people):
         for day in range(1, 4):
             judged(project, annotator(project), local(f"2026-03-0{day}T10:00"), number + 1)
     with CaptureQueriesContext(connection) as capture:
         result = statement(project)
-    assert len(capture) == 2
+    assert len(capture) == 3
     assert len(result.accounts) == 3 * people

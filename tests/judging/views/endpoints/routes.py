@@ -7,6 +7,7 @@ ANNOTATOR, LEAD, STAFF = frozenset({"annotator"}), frozenset({"lead"}), frozense
 ADMIN = frozenset({"admin"})
 WRITER, CHECKER, READERS = frozenset({"writer"}), frozenset({"checker"}), STAFF | {"checker"}
 EVERYONE = STAFF | ANNOTATOR
+PAID = ANNOTATOR | WRITER | CHECKER
 RUNNERS = STAFF | {"participant"}
 
 
@@ -167,7 +168,8 @@ PAY = area(
     ("judging", "project", LEAD, "get", "pay pay-csv forecast"),
     ("judging", "project", LEAD, "post", "pay-rate-set hours-correct"),
     ("judging", "member", LEAD, "get", "pay-person pay-person-csv"),
-    ("judging", "project", ANNOTATOR, "get", "hours hours-csv"),
+    ("judging", "writer", LEAD, "get", "pay-member pay-member-csv"),
+    ("judging", "project", PAID, "get", "hours hours-csv"),
 )
 WEBHOOKS = area(
     ("judging", "project", LEAD, "get", "webhooks"),
@@ -180,7 +182,7 @@ WEBHOOKS = area(
 COLLECTION = area(
     ("judging", "project", WRITER, "get", "writing-desk mark"),
     ("judging", "project", WRITER, "post", "clip-take"),
-    ("judging", "project", STAFF, "get", "collection"),
+    ("judging", "project", STAFF, "get", "collection collection-figures collection-figure-svg collection-figure-csv"),
     ("judging", "project", READERS, "get", "written-queries"),
     ("judging", "project", LEAD, "post", "writing-round-create"),
     ("judging", "writing_round", STAFF, "get", "writing-round"),
@@ -192,6 +194,8 @@ COLLECTION = area(
     ("judging", "written_query", CHECKER, "post", "query-check"),
 )
 MORE_ARGS = {
+    "judging:collection-figure-svg": ["types"],
+    "judging:collection-figure-csv": ["checks"],
     "models_runner:export": ["csv"],
     "models_runner:tables-export": ["csv"],
     "models_runner:file": ["video_corpus.json"],

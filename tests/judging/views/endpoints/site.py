@@ -377,6 +377,8 @@ class Site:
         name, what, *_ = endpoint
         if what == "member":
             return reverse(name, args=[uuid4() if unknown else self.project.uuid, self.member.number])
+        if what == "writer":
+            return reverse(name, args=[uuid4() if unknown else self.project.uuid, self.people["writer"].uuid])
         if endpoint[0].startswith("judging:figure-") or endpoint[0] == "judging:figure":
             return reverse(name, args=[uuid4() if unknown else self.project.uuid, what])
         row = self.done if name == "judging:batch-review" else getattr(self, what)
