@@ -110,6 +110,7 @@ STAFF_MENU = {
         ("Topics", "annotation:topics"),
         ("Collection", "judging:collection"),
         ("Written queries", "judging:written-queries"),
+        ("Verification", "judging:verification"),
         ("Training sets", "annotation:train-sets"),
         ("Statistics", "annotation:statistics"),
     ],
@@ -158,6 +159,7 @@ MENU = {
     "writer": {"Write queries": [("Write queries", "judging:writing-desk")]},
     "checker": {
         "Check queries": [("Check queries", "judging:checking-desk")],
+        "Verify": [("Verify", "judging:verification-desk")],
         "Written queries": [("Written queries", "judging:written-queries")],
     },
     "participant": {
@@ -179,6 +181,7 @@ MENU_BELOW = {
     "annotation:corpus": ["annotation:video", "annotation:proposals"],
     "annotation:topics": ["annotation:topic", "annotation:topic-import"],
     "judging:collection": ["judging:writing-round"],
+    "judging:verification": ["judging:verification-study"],
     "judging:query-sets": ["judging:query-set"],
     "pools:pools": ["pools:pool"],
     "judging:review-queue": ["judging:batch-review"],
@@ -430,6 +433,8 @@ SPECTACULAR_SETTINGS = {
         "WritingRoundState": "judging.models.WritingRound.State",
         "WritingChange": ["pause", "resume", "close"],
         "QueryType": "judging.models.QueryType",
+        "VerificationState": "judging.models.VerificationStudy.State",
+        "VerificationChange": ["close", "open"],
         "WrittenQueryState": "judging.models.WrittenQuery.State",
         "CheckDecision": "judging.models.QueryCheck.Decision",
         "CheckReason": "judging.models.QueryCheck.Reason",

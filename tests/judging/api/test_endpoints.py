@@ -22,6 +22,8 @@ from tests.factories import (
     MembershipFactory,
     ProjectFactory,
     UserFactory,
+    VerificationPairFactory,
+    VerificationStudyFactory,
     WritingClipFactory,
     WrittenQueryFactory,
 )
@@ -66,6 +68,11 @@ ENDPOINTS: list[Endpoint] = [  # method, name, what the URL names, for whom, wha
     ("patch", "writing-round", "writing_round", LEAD, {"change": "pause"}),
     ("get", "written-queries", "project", READERS, {}),
     ("post", "query-check", "written_query", CHECKER, {"decision": "accept"}),
+    ("get", "verification-studies", "project", STAFF, {}),
+    ("post", "verification-studies", "project", LEAD, {"name": "first", "n_pairs": 1}),
+    ("get", "verification-study", "verification_study", STAFF, {}),
+    ("patch", "verification-study", "verification_study", LEAD, {"change": "close"}),
+    ("post", "verification-inspect", "verification_pair", LEAD, {}),
     ("get", "release", "release", STAFF, {}),
     ("get", "invitations", "project", LEAD, {}),
     ("get", "webhooks", "project", LEAD, {}),
@@ -115,6 +122,8 @@ class Site:
         self.writing_round = WritingClipFactory(round__project=self.project).round
         self.filmed = self.project
         self.written_query = WrittenQueryFactory(assignment__clip__round=self.writing_round)
+        self.verification_study = VerificationStudyFactory(project=self.project)
+        self.verification_pair = VerificationPairFactory(study=self.verification_study)
 
     def _described(self) -> Project:
         """Return a project of the same people whose corpus waits to be rewritten."""
