@@ -22,7 +22,7 @@ def browser(person: User) -> Client:
     return client
 
 
-def test_a_lead_starts_a_study_and_is_told_what_is_wrong() -> None:
+def test_a_lead_starts_a_study_and_reads_what_is_wrong() -> None:
     project: Project = VerificationPairFactory().study.project
     client, page = browser(lead(project)), reverse("judging:verification-create", args=[project.uuid])
     for changes, words in (
