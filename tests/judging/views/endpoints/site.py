@@ -285,7 +285,9 @@ class Site:
     @cached_property
     def verification_pair(self) -> VerificationPair:
         """It waits for two people."""
-        study = VerificationStudyFactory(project=self.project, answers_per_pair=2)
+        return self._verification_pair(VerificationStudyFactory(project=self.project, answers_per_pair=2))
+
+    def _verification_pair(self, study: VerificationStudy) -> VerificationPair:
         pair = VerificationPairFactory(study=study)
         pair.description.moment.video.file.save("clip.mp4", ContentFile(b"a video"))
         return pair  # type: ignore[no-any-return]
@@ -293,13 +295,13 @@ class Site:
     @cached_property
     def verification_assignment(self) -> VerificationAssignment:
         """The checker has it."""
-        pair = VerificationPairFactory(study=self.verification_study)
+        pair = self._verification_pair(self.verification_study)
         return VerificationAssignmentFactory(pair=pair, verifier=self.people["checker"])  # type: ignore[no-any-return]
 
     @cached_property
     def verification_answers(self) -> VerificationAssignment:
         """The checker disagrees strongly."""
-        pair = VerificationPairFactory(study=self.verification_study)
+        pair = self._verification_pair(self.verification_study)
         about = {"assignment__pair": pair, "assignment__verifier": self.people["checker"]}
         row: VerificationAssignment = VerificationAnswerFactory(value=1, **about).assignment
         row.answered_at = timezone.now()
@@ -310,7 +312,7 @@ class Site:
     def verification_inspection(self) -> VerificationInspection:
         """It waits for a checker."""
         return VerificationInspectionFactory(  # type: ignore[no-any-return]
-            pair=VerificationPairFactory(study=self.verification_study)
+            pair=self._verification_pair(self.verification_study)
         )
 
     @cached_property
