@@ -13,6 +13,7 @@ FOR = {
     "judging.projects.api": "For leads and admins",
     "judging.collection.api": "For leads and admins",
     "judging.checking.api": "For checkers",
+    "judging.verification.api": "For leads and admins",
     "judging.guidelines.api": "For leads and admins",
     "judging.people.api": "For leads and admins",
     "judging.webhooks.api": "For leads and admins",

@@ -7,6 +7,7 @@ from judging.people import api as people_api
 from judging.projects import api as projects_api
 from judging.releases import api as releases_api
 from judging.review import api as review_api
+from judging.verification import api as verification_api
 from judging.webhooks import api as webhooks_api
 from judging.work import api
 
@@ -56,6 +57,26 @@ urlpatterns = [
     ),
     path("query-checks/<uuid:check_uuid>/undo/", checking_api.UndoCheck.as_view(), name="check-undo"),
     path("written-queries/<uuid:query_uuid>/check/", checking_api.OneWrittenQueryCheck.as_view(), name="query-check"),
+    path(
+        "projects/<uuid:project_uuid>/verification-studies/",
+        verification_api.VerificationStudies.as_view(),
+        name="verification-studies",
+    ),
+    path(
+        "verification-studies/<uuid:study_uuid>/",
+        verification_api.OneVerificationStudy.as_view(),
+        name="verification-study",
+    ),
+    path(
+        "verification-studies/<uuid:study_uuid>/answers.csv",
+        verification_api.VerificationAnswersCsv.as_view(),
+        name="verification-answers-csv",
+    ),
+    path(
+        "verification-pairs/<uuid:pair_uuid>/inspection/",
+        verification_api.InspectVerificationPair.as_view(),
+        name="verification-inspect",
+    ),
     path("projects/<uuid:project_uuid>/progress/", review_api.Progress.as_view(), name="progress"),
     path("projects/<uuid:project_uuid>/batches/", review_api.Batches.as_view(), name="batches"),
     path("projects/<uuid:project_uuid>/query-sets/", review_api.QuerySets.as_view(), name="query-sets"),

@@ -24,6 +24,14 @@ from judging.people.models import Invitation
 from judging.qualification.models import Exam, ExamAttempt, ExamGrade, KnownPair, ScreeningAttempt, ScreeningQuestion
 from judging.quality.models import GoldGrade, QualityAlert, QualityReport
 from judging.releases.models import WORDS, Release, ReleaseChange, ReleaseComparison, ReleaseWords
+from judging.verification.models import (
+    VerificationAnswer,
+    VerificationAssignment,
+    VerificationInspection,
+    VerificationPair,
+    VerificationStatement,
+    VerificationStudy,
+)
 from judging.webhooks.models import Webhook, WebhookDelivery
 from judging.work.models import (
     Assignment,
@@ -61,3 +69,5 @@ __all__ += [
     "WritingRoundMember",
     "WrittenQuery",
 ]
+__all__ += ["VerificationAnswer", "VerificationAssignment", "VerificationInspection", "VerificationPair"]
+__all__ += ["VerificationStatement", "VerificationStudy"]

@@ -19,6 +19,7 @@ from judging.quality.urls import urlpatterns as quality
 from judging.releases.urls import urlpatterns as releases
 from judging.review.urls import urlpatterns as review
 from judging.studies.urls import urlpatterns as studies
+from judging.verification.urls import urlpatterns as verification
 from judging.webhooks.urls import urlpatterns as webhooks
 from judging.work.urls import urlpatterns as work
 
@@ -64,6 +65,7 @@ urlpatterns = [
     *webhooks,
     *collection,
     *checking,
+    *verification,
     *people,
     *pay,
     *quality,

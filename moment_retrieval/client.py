@@ -295,7 +295,8 @@ class Client(Requests):
     def written_query_check(self, query: str, **options: Any) -> Json:
         """Accept a query, correct its bounds, or reject it.
 
-        ``options``: ``decision`` (accept, correct, reject), ``start_s``, ``end_s``, ``reason``, ``note``, ``active_ms``.
+        ``options``: ``decision`` (accept, correct, reject), ``start_s``, ``end_s``, ``reason``, ``note``, ``active_ms``
+        (how long the query was before you).
         """
         return self._row("POST", f"written-queries/{query}/check/", options)
 
@@ -348,6 +349,34 @@ class Client(Requests):
     def check_undo(self, check: str) -> None:
         """Take a decision of your own about a query back."""
         self._call("POST", f"query-checks/{check}/undo/")
+
+    def verification_studies(self, project: str) -> Iterator[Json]:
+        """Yield verification studies, newest first, with how far each is."""
+        return self._pages(f"projects/{project}/verification-studies/")
+
+    def verification_study_create(self, project: str, *, name: str, **options: Any) -> Json:
+        """Draw a sample of descriptions with their moments, and open it to the checkers of the project.
+
+        ``options``: ``n_pairs``, ``answers_per_pair``, ``round`` of writing that it is drawn from, ``seed``,
+        ``statements``.
+        """
+        return self._row("POST", f"projects/{project}/verification-studies/", {"name": name, **options}, once=True)
+
+    def verification_study(self, study: str) -> Json:
+        """Return a verification study with its counts and its report."""
+        return self._row("GET", f"verification-studies/{study}/")
+
+    def verification_study_change(self, study: str, *, change: str) -> Json:
+        """Close a verification study, or open it again."""
+        return self._row("PATCH", f"verification-studies/{study}/", {"change": change})
+
+    def verification_answers_csv(self, study: str, file: str | Path) -> Path:
+        """Write the answers of a verification study into ``file``, one a line."""
+        return self._download(f"verification-studies/{study}/answers.csv", file)
+
+    def verification_pair_inspect(self, pair: str) -> Json:
+        """Send a pair of a verification study to a checker for another look."""
+        return self._row("POST", f"verification-pairs/{pair}/inspection/")
 
     def shots(self, project: str) -> Iterator[Json]:
         """Yield the shots of each video in which they were detected."""

@@ -50,6 +50,12 @@ from judging.models import (
     Policy,
     QualityAlert,
     QueryCheck,
+    VerificationAnswer,
+    VerificationAssignment,
+    VerificationInspection,
+    VerificationPair,
+    VerificationStatement,
+    VerificationStudy,
     Webhook,
     WritingClip,
     WritingRound,
@@ -592,6 +598,66 @@ class QueryCheckFactory(Numbered):
     reason = "wrong"
     start_s = factory.SelfAttribute("query.start_s")
     end_s = factory.SelfAttribute("query.end_s")
+
+
+class VerificationStudyFactory(Numbered):
+    """An open study of one statement, one person a pair; without pairs."""
+
+    class Meta:
+        model = VerificationStudy
+        skip_postgeneration_save = True
+
+    project = factory.SubFactory(ProjectFactory)
+    name = factory.Sequence("study {}".format)
+    seed = 1
+    n_pairs = 1
+
+    @factory.post_generation
+    def statement(self, create: bool, extracted: object, **values: object) -> None:
+        VerificationStatement.objects.create(study=self, position=1, text="The query describes the moment.")
+
+
+class VerificationPairFactory(Numbered):
+    """An imported description whose video has a file."""
+
+    class Meta:
+        model = VerificationPair
+
+    study = factory.SubFactory(VerificationStudyFactory)
+    position = factory.Sequence(int)
+    description = factory.SubFactory(
+        DescriptionFactory,
+        moment__video__corpus=factory.SelfAttribute("....study.project.dataset.corpus"),
+        moment__video__file="videos/clip.mp4",
+        moment__video__playback_state="not_needed",
+    )
+    start_s = 1.5
+    end_s = 4.25
+
+
+class VerificationAssignmentFactory(Numbered):
+    class Meta:
+        model = VerificationAssignment
+
+    pair = factory.SubFactory(VerificationPairFactory)
+    verifier = factory.LazyAttribute(lambda row: checker(row.pair.study.project))
+    expires_at = factory.LazyFunction(lambda: timezone.now() + timedelta(minutes=20))
+
+
+class VerificationAnswerFactory(Numbered):
+    class Meta:
+        model = VerificationAnswer
+
+    assignment = factory.SubFactory(VerificationAssignmentFactory)
+    statement = factory.LazyAttribute(lambda row: row.assignment.pair.study.statements.get())
+    value = 4
+
+
+class VerificationInspectionFactory(Numbered):
+    class Meta:
+        model = VerificationInspection
+
+    pair = factory.SubFactory(VerificationPairFactory)
 
 
 class WebhookFactory(Numbered):

@@ -9,7 +9,8 @@ from judging.models import QueryCheck
 from judging.work.forms import TimedForm
 
 SECONDS = "Give seconds as a number, as 12.5."
-ACCEPTED = (QueryCheck.Decision.ACCEPT, QueryCheck.Decision.CORRECT)
+Decision = QueryCheck.Decision
+ACCEPTED = (Decision.ACCEPT, Decision.CORRECT)
 NUMBER = {"required": SECONDS, "invalid": SECONDS}
 
 
@@ -40,7 +41,9 @@ class CheckForm(TimedForm):
             raise forms.ValidationError("A reason to reject the query is chosen: press Reject, or load the page again.")
         return form_data
 
-    @property
-    def verdict(self) -> Verdict:
+    def verdict(self, *, start_s: float, end_s: float) -> Verdict:
+        """Return the decision about a moment with these bounds; to accept it with others is to correct it."""
         values: dict[str, Any] = {name: self.cleaned_data[name] for name in Verdict._fields}
+        if values["decision"] == Decision.ACCEPT and (values["start_s"], values["end_s"]) != (start_s, end_s):
+            values["decision"] = Decision.CORRECT  # Enter presses the first button
         return Verdict(**values | {"note": " ".join(values["note"].split())})

@@ -85,7 +85,8 @@ def query_check(
         raise NotPossibleNow("This query has been checked already. Here is the next one.")
     if row.writer_id == checker.pk:
         raise NotPossible("This query is your own: somebody else checks it.")
-    verdict = _checked(verdict, row)
+    bounds = {"start_s": row.start_s, "end_s": row.end_s, "duration_s": row.clip.video.duration_s}
+    verdict = verdict_complete(verdict, **bounds)
     check = QueryCheck(
         query=row, checker=checker, active_ms=_time_of(row, checker, active_ms, now), **verdict._asdict()
     )
@@ -131,27 +132,35 @@ def _query_lock(uuid: UUID) -> WrittenQuery:
     return row
 
 
-def _checked(verdict: Verdict, row: WrittenQuery) -> Verdict:
-    """Return the verdict with the bounds that count, or refuse it."""
+def verdict_complete(verdict: Verdict, *, start_s: float, end_s: float, duration_s: float) -> Verdict:
+    """Return a verdict about a moment with the bounds that count, or refuse it; all in seconds.
+
+    Args:
+        start_s, end_s: of the moment as it is.
+        duration_s: of its video.
+
+    Raises:
+        NotPossible: other bounds are none or have no note, or a rejection has no reason.
+    """
     if verdict.decision != Decision.CORRECT:
-        verdict = verdict._replace(start_s=row.start_s, end_s=row.end_s)
-    duration_s = row.clip.video.duration_s
-    end_s = end_within(verdict.end_s, duration_s=duration_s)
-    assert end_s is not None
-    if not 0 <= verdict.start_s < end_s <= duration_s:
-        raise NotPossible(f"The moment must start before it ends, within the video of {duration_s:.2f} s.")
-    if verdict.decision == Decision.CORRECT:
-        if (verdict.start_s, end_s) == (row.start_s, row.end_s):
+        verdict = verdict._replace(start_s=start_s, end_s=end_s)
+    else:
+        new_end_s = end_within(verdict.end_s, duration_s=duration_s)
+        assert new_end_s is not None
+        verdict = verdict._replace(end_s=new_end_s)
+        if not 0 <= verdict.start_s < verdict.end_s <= duration_s:
+            raise NotPossible(f"The moment must start before it ends, within the video of {duration_s:.2f} s.")
+        if (verdict.start_s, verdict.end_s) == (start_s, end_s):
             raise NotPossible("The bounds are as the writer has them. Move them, or accept the query.")
         if not verdict.note:
             raise NotPossible("Say why you move the bounds.")
-    if verdict.decision == Decision.REJECT:
-        if verdict.reason not in Reason.values:
-            raise NotPossible("Say why the query is rejected.")
-        if verdict.reason == Reason.OTHER and not verdict.note:
-            raise NotPossible("Say in your words why the query is rejected.")
-    reason = verdict.reason if verdict.decision == Decision.REJECT else ""
-    return verdict._replace(end_s=end_s, reason=reason)
+    if verdict.decision != Decision.REJECT:
+        return verdict._replace(reason="")
+    if verdict.reason not in Reason.values:
+        raise NotPossible("Say why the query is rejected.")
+    if verdict.reason == Reason.OTHER and not verdict.note:
+        raise NotPossible("Say in your words why the query is rejected.")
+    return verdict
 
 
 def _reject(row: WrittenQuery, now: datetime) -> None:

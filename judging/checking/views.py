@@ -83,9 +83,7 @@ def decide(request: MemberRequest, row: WrittenQuery) -> HttpResponse:
     form = CheckForm(request.POST)
     if not form.is_valid():
         return _refused(request, row, form.first_error())
-    verdict = form.verdict
-    if verdict.decision == QueryCheck.Decision.ACCEPT and (verdict.start_s, verdict.end_s) != (row.start_s, row.end_s):
-        verdict = verdict._replace(decision=QueryCheck.Decision.CORRECT)  # Enter presses the first button
+    verdict = form.verdict(start_s=row.start_s, end_s=row.end_s)
     try:
         active_ms = form.cleaned_data["active_ms"]
         services.query_check(query=row.uuid, checker=request.user, verdict=verdict, active_ms=active_ms)

@@ -55,12 +55,15 @@ OWN: dict[str, tuple[str, Sequence[str]]] = {  # table: how it names the person,
         "checker",
         ["query__uuid", "decision", "reason", "note", "start_s", "end_s", "active_ms", "created_at"],
     ),
+    "judging.VerificationAssignment": ("verifier", ["uuid", "pair__uuid", "created_at", "answered_at", "undone_at"]),
+    "judging.VerificationInspection": ("checker", ["pair__uuid", "decision", "reason", "note", "decided_at"]),
     "judging.PayRate": ("annotator", ["project__name", "rate", "currency", "from_day"]),
     "judging.HoursCorrection": ("annotator", ["project__name", "day", "seconds", "reason"]),
 }
 INDIRECT = {
     "accounts.StatusChange": "membership__user",
     "judging.JudgmentChange": "judgment__annotator",
+    "judging.VerificationAnswer": "assignment__verifier",
     "account.EmailConfirmation": "email_address__user",
     "socialaccount.SocialToken": "account__user",
 }

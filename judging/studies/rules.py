@@ -146,7 +146,7 @@ def estimated(relevant: int, settled: int, *, of: int) -> Estimate | None:
     return Estimate(of * relevant / settled, of * low, of * high)
 
 
-def wilson(hits: int, n: int) -> tuple[float, float]:
+def wilson(hits: float, n: int) -> tuple[float, float]:
     """95 % score interval of a share, ``n`` 1 or more; it stays within 0 to 1 and does not shrink to a point at 0.
 
     Source: Wilson 1927.

@@ -37,6 +37,7 @@ class SpanPlayer {
   }
 
   setSpan(changes, { done = true, show = false } = {}) {
+    if (this.data.fixed) return; // a page that asks about the span as it is
     this.before ??= this.spanOf();
     for (const [name, value] of Object.entries(changes)) {
       const seconds = Math.min(Math.max(value, 0), this.data.duration);

@@ -61,7 +61,7 @@ class MarkingTimeline {
       const handle = event.target.closest(".handle");
       const seconds = this.secondsAt(event);
       const { start, end } = this.state;
-      const inside = !handle && start !== null && end !== null && start < seconds && seconds < end;
+      const inside = !this.data.fixed && !handle && start !== null && end !== null && start < seconds && seconds < end;
       this.drag = { name: handle ? (handle === this.handles.start ? "start" : "end") : inside ? "span" : "seek", seconds, start, end, moved: false };
       element.setPointerCapture(event.pointerId);
       if (this.drag.name === "seek") this.onSeek(seconds);

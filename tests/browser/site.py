@@ -274,7 +274,22 @@ class BusySite(OwnedSite):
         self.query_check  # noqa: B018 - on the desk of its checker, who can undo it
         self.enter("idle checker", factories.checker(self.project))
         yield self.page("judging:checking-desk", self.project, who="idle checker")
+        yield from self.in_verification()
         yield from self.in_other_projects()
+
+    def in_verification(self) -> Iterator[Address]:
+        """Yield a study with answers and a second look, one without; and the pages of those who answer and look."""
+        study = self.verification_study
+        inspection = factories.VerificationInspectionFactory(pair=self.verification_answers.pair)
+        empty = factories.VerificationStudyFactory(project=self.project, name=UNBROKEN[:100], state="closed")
+        self.verification_inspection  # noqa: B018 - it waits, and the one of above has an answer
+        for row in (study, empty):
+            yield self.page("judging:verification-study", row)
+        yield self.page("judging:verification-study", study, who="admin")
+        self.enter("verifier", factories.checker(self.project))
+        yield self.page("judging:verification-desk", self.project, who="verifier")
+        yield self.page("judging:pair-to-verify", study, who="verifier")
+        yield self.page("judging:pair-to-inspect", inspection.pair.study.project, who="verifier")
 
     def in_other_projects(self) -> Iterator[Address]:
         """Yield pages of a project that waits for nothing, of one whose exam is open, and of one without queries."""

@@ -1,4 +1,4 @@
-"""A checker hears and sees each moment: accepts it, moves its bounds, rejects it with a reason, takes it back."""
+"""A checker hears and sees each moment: accepts it, moves its bounds, rejects it, takes it back; and verifies some."""
 
 from pathlib import Path
 from urllib.parse import parse_qs
@@ -8,7 +8,14 @@ from django.core.files import File
 from django.urls import reverse
 from playwright.sync_api import Page, expect
 
-from judging.models import QueryCheck, WritingRound, WrittenQuery
+from judging.models import (
+    QueryCheck,
+    VerificationAnswer,
+    VerificationStatement,
+    VerificationStudy,
+    WritingRound,
+    WrittenQuery,
+)
 from tests import factories
 from tests.annotation.previews.clips import make_video
 from tests.browser.axe import NARROW, barriers, barriers_in
@@ -90,6 +97,56 @@ def test_a_checker_decides_by_keys_and_takes_one_back(browse: Browse, to_check: 
 def test_the_page_fits_a_phone_and_the_dark(browse: Browse, to_check: WritingRound) -> None:
     page = browse(factories.checker(to_check.project), viewport={"width": 390, "height": 844})
     page.goto(reverse("judging:query-to-check", args=[to_check.project.uuid]))
+    ready(page, TEXTS[0])
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert barriers_in(page, "dark", NARROW) == []
+
+
+@pytest.fixture
+def to_verify(film: Path, transactional_db: None) -> VerificationStudy:
+    """A study of two pairs and two statements."""
+    row: VerificationStudy = factories.VerificationStudyFactory(n_pairs=2)
+    VerificationStatement.objects.create(study=row, position=2, text="Nothing else matches.")
+    for text in TEXTS[:2]:
+        pair = factories.VerificationPairFactory(study=row, description__text=text)
+        video = pair.description.moment.video
+        with film.open("rb") as content:
+            video.file.save("film.mp4", File(content), save=False)
+        video.duration_s, video.fps = 6.0, 10
+        video.save()
+    return row
+
+
+def test_a_checker_verifies_by_keys_and_takes_one_back(browse: Browse, to_verify: VerificationStudy) -> None:
+    page = browse(factories.checker(to_verify.project))
+    page.goto(reverse("judging:verification-desk", args=[to_verify.project.uuid]))
+    page.get_by_role("button", name="Verify").click()
+    ready(page, TEXTS[0])
+    expect(page.locator("#time")).to_have_text("1.50 s")
+    assert barriers(page) == []
+    page.keyboard.press("Space")
+    expect(page.locator("#time")).not_to_have_text("1.50 s")
+    page.keyboard.press("Space")
+    page.keyboard.press("i")  # the bounds are what is asked about: they stay
+    page.keyboard.press("5")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("Say how far you agree with statement 2 as well.")
+    expect(page.get_by_role("radio", name="5 strongly agree").first).to_be_checked()
+    page.keyboard.press("1")
+    page.keyboard.press("u")
+    page.keyboard.press("2")
+    page.keyboard.press("Enter")
+    ready(page, TEXTS[1])
+    rows = VerificationAnswer.objects.order_by("pk").values_list("statement__position", "value")
+    assert list(rows) == [(1, 5), (2, 2)]
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_text("Taken back: the pair waits again.")).to_be_visible()
+    expect(page.get_by_text("2 pairs wait for you.")).to_be_visible()
+
+
+def test_the_pages_of_verification_fit_a_phone_and_the_dark(browse: Browse, to_verify: VerificationStudy) -> None:
+    page = browse(factories.checker(to_verify.project), viewport={"width": 390, "height": 844})
+    page.goto(reverse("judging:pair-to-verify", args=[to_verify.uuid]))
     ready(page, TEXTS[0])
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert barriers_in(page, "dark", NARROW) == []

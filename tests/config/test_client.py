@@ -32,7 +32,7 @@ UUID = "2f1c3d52-6f0a-4c62-9c7b-0c1f5a8d9e10"
 # A value of each argument that is no key of a path; those of one method differ.
 VALUES: dict[str, Any] = {
     "baseline": "xml",
-    "change": "pause",
+    "change": "close",
     "corpus_name": "Films",
     "decision": "extend",
     "depth": 7,
@@ -145,6 +145,13 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "queries_per_visit": 2,
         "least_tokens": 6,
         "most_overlap": 0.7,
+    },
+    "verification_study_create": {
+        "n_pairs": 9,
+        "answers_per_pair": 2,
+        "round": UUID,
+        "seed": 3,
+        "statements": ["It fits."],
     },
     "written_query_check": {
         "decision": "reject",

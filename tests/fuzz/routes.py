@@ -29,6 +29,7 @@ from tests.factories import (
     MembershipFactory,
     PoolingFactory,
     ProjectFactory,
+    VerificationPairFactory,
     VideoFactory,
     VideoUploadFactory,
     WebhookFactory,
@@ -93,6 +94,7 @@ class ReleasedSite:
         clip = WritingClipFactory(round=waiting_query.clip.round)
         clip.video.file.save("clip.mp4", ContentFile(b"a video"))
         ClipAssignmentFactory(clip=clip, writer=self.people["writer"])
+        verification_pair = VerificationPairFactory(study__project=self.project)
         features_of(self.project, folder)
         own = bring(team, release, run_json({10: GOOD}))
         by_lead = bring(member_of(hand_made, hand_made.lead), release, run_json({10: GOOD}), system="trained")
@@ -122,7 +124,8 @@ class ReleasedSite:
         reviewed, waits = hand_made.first, Batch.objects.get(project=self.project, query__number=30)
         self.named = {
             "project_uuid": [self.project, described],
-            "pair_uuid": [self.pair, self.flagged, self.withdrawn],
+            "pair_uuid": [self.pair, self.flagged, self.withdrawn, verification_pair],
+            "study_uuid": [verification_pair.study],
             "batch_uuid": [self.pair.batch, reviewed, waits],
             "set_uuid": [query_set, train_set, set_at_work, fresh, cancelled],
             "release_uuid": [release, failed_release],
@@ -205,7 +208,10 @@ class ReleasedSite:
                 }
             ),
             "written_query_check": Right({"decision": "reject", "reason": "wrong", "note": "He sits."}),
+            "verification_study_create": Right({"name": "first", "n_pairs": 1}),
+            "verification_study_change": Right({"change": "close"}),
             "pool_plan": Right({"runs": [str(own.uuid)], "depth": 5}),
+            "verification_pair_inspect": Right(path={"pair_uuid": verification_pair}),
             "proposal_start": Right({"method": "uniform", "segment_s": 5.0}, path={"project_uuid": described}),
             "proposal_cancel": Right(path={"proposal_uuid": self.named["proposal_uuid"][1]}),
             "proposal_resume": Right(path={"proposal_uuid": self.named["proposal_uuid"][2]}),

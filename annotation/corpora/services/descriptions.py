@@ -53,7 +53,8 @@ def description_remove(*, description: Description, with_moment: bool) -> None:
         Caption.objects.filter(description=description, provider=Caption.Provider.AS_DESCRIBED).delete()
         description.delete()
     except ProtectedError as error:
-        raise NotPossible("The description is in use: its caption was rewritten, or is a query.") from error
+        uses = "its caption was rewritten, or is a query, or a verification study has drawn it"
+        raise NotPossible(f"The description is in use: {uses}.") from error
     moments = Moment.objects.filter(pk=description.moment_id) if with_moment else Moment.objects.none()
     moment = moments.exclude(pk__in=moments_referred_to(moments)).first()
     if moment is None:

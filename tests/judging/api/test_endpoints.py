@@ -25,6 +25,8 @@ from tests.factories import (
     MembershipFactory,
     ProjectFactory,
     UserFactory,
+    VerificationPairFactory,
+    VerificationStudyFactory,
     WritingClipFactory,
     query_waiting,
 )
@@ -80,6 +82,11 @@ ENDPOINTS: list[Endpoint] = [  # method, name, what the URL names, for whom, wha
     ("get", "own-queries", "project", WRITER, {}),
     ("post", "query-to-check", "project", CHECKER, {}),
     ("get", "written-query-video", "written_query", READERS, {}),
+    ("get", "verification-studies", "project", STAFF, {}),
+    ("post", "verification-studies", "project", LEAD, {"name": "first", "n_pairs": 1}),
+    ("get", "verification-study", "verification_study", STAFF, {}),
+    ("patch", "verification-study", "verification_study", LEAD, {"change": "close"}),
+    ("post", "verification-inspect", "verification_pair", LEAD, {}),
     ("get", "release", "release", STAFF, {}),
     ("get", "invitations", "project", LEAD, {}),
     ("get", "webhooks", "project", LEAD, {}),
@@ -134,6 +141,8 @@ class Site:
         ClipAssignmentFactory(clip=clip, writer=self.people["writer"])
         self.written_query, query = (query_waiting(assignment__clip__round=self.writing_round) for _ in range(2))
         self.query_check = query_check(query=query.uuid, checker=self.people["checker"], verdict=WRONG)
+        self.verification_study = VerificationStudyFactory(project=self.project)
+        self.verification_pair = VerificationPairFactory(study=self.verification_study)
 
     def _described(self) -> Project:
         """Return a project of the same people whose corpus waits to be rewritten."""

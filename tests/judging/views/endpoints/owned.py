@@ -104,6 +104,7 @@ BY_ROLE = [
     ByRole("get", "api:train-set-parquet", "train_set", STAFF),
     ByRole("get", "api:release-zip", "release", STAFF),
     ByRole("get", "api:judgments-csv", "project", STAFF),
+    ByRole("get", "api:verification-answers-csv", "verification_study", STAFF),
     ByRole("get", "api:search", "project", STAFF),
     ByRole("get", "api:experiment", "experiment", STAFF),
     ByRole("get", "api:settings-search", "settings_search", STAFF),

@@ -193,6 +193,17 @@ COLLECTION = area(
     ("judging", "written_query", READERS, "get", "written-query-video"),
     ("judging", "written_query", CHECKER, "post", "query-check"),
 )
+VERIFICATION = area(
+    ("judging", "project", STAFF, "get", "verification"),
+    ("judging", "project", LEAD, "post", "verification-create"),
+    ("judging", "verification_study", STAFF, "get", "verification-study verification-csv"),
+    ("judging", "verification_study", LEAD, "post", "verification-change"),
+    ("judging", "verification_pair", LEAD, "post", "verification-inspect"),
+    ("judging", "verification_pair", READERS, "get", "verification-video"),
+    ("judging", "project", CHECKER, "get", "verification-desk pair-to-inspect"),
+    ("judging", "verification_study", CHECKER, "get", "pair-to-verify"),
+    ("judging", "verification_inspection", CHECKER, "post", "verification-decide"),
+)
 MORE_ARGS = {
     "judging:collection-figure-svg": ["types"],
     "judging:collection-figure-csv": ["checks"],
@@ -201,7 +212,7 @@ MORE_ARGS = {
     "models_runner:file": ["video_corpus.json"],
 }
 ENDPOINTS = [*EXAMS, *CORPUS, *DESK, *QUERIES, *POOLS, *COVERAGE, *REVIEW, *RELEASES, *PEOPLE, *QUALITY, *DRAWN]
-ENDPOINTS += [*SETTINGS, *PAY, *BENCHMARKS, *WEBHOOKS, *COLLECTION]
+ENDPOINTS += [*SETTINGS, *PAY, *BENCHMARKS, *WEBHOOKS, *COLLECTION, *VERIFICATION]
 HOLDER_ENDPOINTS = area(  # only who holds the assignment of the pair or clip learns that it exists
     ("judging", "pair", ANNOTATOR, "get", "pair"),
     ("judging", "pair", ANNOTATOR, "post", "judgment-create flag-set flag-withdraw"),
@@ -210,6 +221,8 @@ HOLDER_ENDPOINTS = area(  # only who holds the assignment of the pair or clip le
     ("judging", "known", ANNOTATOR, "get", "known-pair"),
     ("judging", "known", ANNOTATOR, "post", "known-grade"),
     ("judging", "query_check", CHECKER, "post", "query-check-undo"),
+    ("judging", "verification_answers", CHECKER, "post", "verification-undo"),
+    ("judging", "verification_assignment", CHECKER, "post", "verification-answer"),
     ("judging", "clip_assignment", WRITER, "get", "clip-video"),
     ("judging", "clip_assignment", WRITER, "post", "clip-draft query-submit clip-return clip-exhausted"),
 )

@@ -34,6 +34,10 @@ from judging.models import (
     QueryCheck,
     Release,
     ScreeningQuestion,
+    VerificationAssignment,
+    VerificationInspection,
+    VerificationPair,
+    VerificationStudy,
     Webhook,
     WebhookDelivery,
     WritingClip,
@@ -70,6 +74,11 @@ from tests.factories import (
     QueryCheckFactory,
     QueryFactory,
     UserFactory,
+    VerificationAnswerFactory,
+    VerificationAssignmentFactory,
+    VerificationInspectionFactory,
+    VerificationPairFactory,
+    VerificationStudyFactory,
     VideoFactory,
     VideoUploadFactory,
     WebhookFactory,
@@ -119,6 +128,12 @@ COLLECTION_FORMS: dict[str, Callable[["Site"], dict[str, object]]] = {
     "judging:writer-change": lambda site: {
         "writer_uuid": site.people["writer"].uuid, "change": "stop", "reason": "Too short."
     },
+    "judging:verification-create": lambda site: {
+        "name": site.verification_pair.uuid, "n_pairs": 1, "answers_per_pair": 1, "seed": 1, "statements": "It fits."
+    },
+    "judging:verification-change": lambda site: {"change": "close"},
+    "judging:verification-answer": lambda site: {"statement_1": 4},
+    "judging:verification-decide": lambda site: {"decision": "accept", "start_s": 1.5, "end_s": 4.25},
     "judging:query-check": lambda site: {"decision": "accept", "start_s": 1.5, "end_s": 4.25},
 }  # fmt: skip
 
@@ -262,6 +277,43 @@ class Site:
         ClipAssignment.objects.filter(pk=query.assignment_id).update(**about)
         WrittenQuery.objects.filter(pk=query.pk).update(state="sent_back")
         return QueryCheckFactory(query=query, checker=self.people["checker"])  # type: ignore[no-any-return]
+
+    @cached_property
+    def verification_study(self) -> VerificationStudy:
+        return self.verification_pair.study  # type: ignore[no-any-return]
+
+    @cached_property
+    def verification_pair(self) -> VerificationPair:
+        """It waits for two people."""
+        return self._verification_pair(VerificationStudyFactory(project=self.project, answers_per_pair=2))
+
+    def _verification_pair(self, study: VerificationStudy) -> VerificationPair:
+        pair = VerificationPairFactory(study=study)
+        pair.description.moment.video.file.save("clip.mp4", ContentFile(b"a video"))
+        return pair  # type: ignore[no-any-return]
+
+    @cached_property
+    def verification_assignment(self) -> VerificationAssignment:
+        """The checker has it."""
+        pair = self._verification_pair(self.verification_study)
+        return VerificationAssignmentFactory(pair=pair, verifier=self.people["checker"])  # type: ignore[no-any-return]
+
+    @cached_property
+    def verification_answers(self) -> VerificationAssignment:
+        """The checker disagrees strongly."""
+        pair = self._verification_pair(self.verification_study)
+        about = {"assignment__pair": pair, "assignment__verifier": self.people["checker"]}
+        row: VerificationAssignment = VerificationAnswerFactory(value=1, **about).assignment
+        row.answered_at = timezone.now()
+        row.save()
+        return row
+
+    @cached_property
+    def verification_inspection(self) -> VerificationInspection:
+        """It waits for a checker."""
+        return VerificationInspectionFactory(  # type: ignore[no-any-return]
+            pair=self._verification_pair(self.verification_study)
+        )
 
     @cached_property
     def drawn(self) -> KnownPair:
