@@ -3,7 +3,6 @@
 And the uploads of videos, which scripts speak tus with.
 """
 
-import mimetypes
 from collections.abc import Callable, Sequence
 from functools import partial, wraps
 from pathlib import PurePosixPath
@@ -14,7 +13,7 @@ from uuid import UUID
 from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -43,11 +42,11 @@ from annotation.corpora.services import imports, video_folders, video_uploads
 from annotation.corpora.services.subtitles import subtitles_set
 from annotation.corpora.services.videos import SUBTITLE_SUFFIXES, VIDEO_SUFFIXES, VideoRefused
 from annotation.models import CorpusImport, Moment, Video, VideoFolder, VideoUpload
-from annotation.previews.poster_response import no_poster, poster_answer
+from annotation.previews.responses import no_poster, poster_answer, video_answer
 from annotation.previews.services import moment_of_part
 from annotation.proposals.selectors import shots_of
 from core.exceptions import MomentJudgeError, NotPossible
-from core.files import IMMUTABLE, file_answer
+from core.files import IMMUTABLE
 from core.lists import page_of
 from core.uploads import first_warnings
 
@@ -165,12 +164,7 @@ def video_replace(request: MemberRequest, project: Project, video_uuid: UUID) ->
 @project_page(STAFF)
 def video_file(request: MemberRequest, project: Project, video_uuid: UUID) -> HttpResponseBase:
     """A video of the project, or the part that a player needs."""
-    row = _video(project, video_uuid)
-    if not row.file or not row.playable.storage.exists(str(row.playable.name)):
-        raise Http404
-    kind = mimetypes.guess_type(str(row.playable.name))[0] or ""
-    kind = kind if kind.startswith("video/") else "application/octet-stream"
-    return file_answer(request, row.playable, content_type=kind, cache=CACHED)
+    return video_answer(request, _video(project, video_uuid))
 
 
 @project_page(STAFF)

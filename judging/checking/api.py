@@ -13,11 +13,11 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from accounts.access import CHECKER, READERS, grant, grant_by, person_of
+from annotation.previews.responses import video_answer
 from core.api import ApiView, ChoiceOfField, CountField, Nothing, Pages, Problem, body_of, paged
 from judging.checking import selectors, services
 from judging.collection.api import LineOutput
 from judging.collection.selectors import lines_of, queries_of
-from judging.collection.views import video_answer
 from judging.exceptions import NotAssigned
 from judging.models import QueryCheck, WrittenQuery
 

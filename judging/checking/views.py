@@ -11,6 +11,7 @@ from django.shortcuts import redirect, render
 
 from accounts.access import CHECKER, READERS, MemberRequest, grant, project_page, row_page
 from accounts.models import Project, User
+from annotation.previews.responses import video_answer
 from core.exceptions import NotPossible
 from core.forms import errors_as_messages
 from core.lists import page_of
@@ -19,7 +20,7 @@ from judging.checking import selectors, services
 from judging.checking.forms import CheckForm
 from judging.collection.rules import TYPE_LABELS, warnings_of
 from judging.collection.selectors import lines_of
-from judging.collection.views import player_data, video_answer
+from judging.collection.views import player_data
 from judging.exceptions import NotAssigned
 from judging.models import QueryCheck, WrittenQuery
 from judging.review.selectors import demo_job

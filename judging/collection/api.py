@@ -14,6 +14,7 @@ from rest_framework.reverse import reverse
 
 from accounts.access import LEAD, STAFF, WRITER, grant, grant_by, person_of
 from accounts.models import Project
+from annotation.previews.responses import video_answer
 from core.api import (
     ApiView,
     ChoiceOfField,
@@ -31,7 +32,6 @@ from judging.collection import selectors, services
 from judging.collection.forms import RoundForm
 from judging.collection.rules import KINDS, LONGEST, TYPES, Entry
 from judging.collection.selectors import clip_counts
-from judging.collection.views import video_answer
 from judging.exceptions import NotAssigned
 from judging.models import ClipAssignment, QueryType, WritingRound, WrittenQuery
 

@@ -1,6 +1,5 @@
 """Pages of writers, who see their own work alone; and of leads, admins and checkers, who see the work of all."""
 
-import mimetypes
 from collections.abc import Callable, Sequence
 from dataclasses import astuple
 from functools import wraps
@@ -28,9 +27,9 @@ from accounts.access import (
 )
 from accounts.models import Project, User
 from annotation.models import Video
+from annotation.previews.responses import video_answer
 from annotation.proposals.selectors import shots_of
 from core.exceptions import NotPossible
-from core.files import file_answer
 from core.forms import errors_as_messages, is_valid_or_message
 from core.lists import page_of
 from core.refusals import refusal_log
@@ -46,7 +45,6 @@ from judging.work.forms import TimedForm
 MARK = "judging/collection/mark.html"
 FPS = 25.0  # where nobody has read it from the file
 NOTHING = "Every clip of this round that you may have is taken or has its queries. Look again later."
-CACHED = "private, max-age=86400"
 EXHAUSTED_SHOWN = 50
 QUERY_STATES = dict(WrittenQuery.State.choices)
 
@@ -164,16 +162,6 @@ def clip_action(view: Callable[[HttpRequest, ClipAssignment], HttpResponse]) -> 
 def video(request: HttpRequest, assignment_uuid: UUID) -> HttpResponseBase:
     """The video of a clip that was assigned to the viewer, or the part that a player needs."""
     return video_answer(request, _own(request, assignment_uuid).clip.video)
-
-
-def video_answer(request: HttpRequest, video: Video) -> HttpResponseBase:
-    """Answer with what browsers play of a video; 404 where its file is not there."""
-    file = video.playable
-    if not file or not file.storage.exists(str(file.name)):
-        raise Http404
-    kind = mimetypes.guess_type(str(file.name))[0] or ""
-    kind = kind if kind.startswith("video/") else "application/octet-stream"
-    return file_answer(request, file, content_type=kind, cache=CACHED)
 
 
 @clip_action

@@ -23,6 +23,7 @@ from accounts.access import (
     row_page,
 )
 from accounts.models import Project, User
+from annotation.previews.responses import video_answer
 from core import clock
 from core.exceptions import NotPossible
 from core.forms import errors_as_messages, is_valid_or_message
@@ -30,7 +31,7 @@ from core.lists import csv_stream, page_of
 from core.refusals import refusal_log
 from judging.checking.forms import CheckForm
 from judging.collection.selectors import lines_of
-from judging.collection.views import player_data, video_answer
+from judging.collection.views import player_data
 from judging.exceptions import LeaseLost, NotAssigned, NotPossibleNow
 from judging.models import (
     QueryCheck,

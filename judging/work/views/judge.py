@@ -21,7 +21,7 @@ from django_htmx.http import HttpResponseClientRedirect, replace_url
 from accounts.access import ANNOTATOR, MemberRequest, grant_by, post_only, project_action, project_page
 from accounts.models import Project, User
 from accounts.rules import OUT
-from annotation.previews.poster_response import no_poster, poster_answer
+from annotation.previews.responses import no_poster, poster_answer
 from core import clock
 from core.files import IMMUTABLE, file_answer
 from core.forms import KeyForm, SubmitForm
