@@ -163,7 +163,7 @@ def types(collection: Collection) -> DrawnFigure:
         plot.bar(index, 0, 100 * share, "bar", f"{labels[index]}: {words}")
         line = f"{labels[index]}: to be {100 * target:.1f} %"
         plot.bar(index, 100 * target - 0.5, 100 * target + 0.5, "series-2", line)
-        plot.words(plot.x(index), plot.y(100 * max(share, target)) - 8, words, "value")
+        plot.words(plot.x(index), plot.y(100 * max(share, target)) - 8, f"{of_types[type_]:,}", "value")
         numbers.append([labels[index], of_types[type_], share, target, SHARES[type_] / 100])
     return DrawnFigure([Chart(heading, plot)], columns, numbers, facts=f"{n:,} queries that wait or are accepted.")
 

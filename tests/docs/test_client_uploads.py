@@ -24,7 +24,7 @@ def project() -> Project:
 
 @pytest.fixture
 def client(live_server: LiveServer, project: Project, monkeypatch: pytest.MonkeyPatch) -> Client:
-    monkeypatch.setattr("moment_retrieval.client.PIECE", 1000)
+    monkeypatch.setattr("moment_retrieval.client.data.PIECE", 1000)
     monkeypatch.setattr("moment_retrieval.client.time.sleep", lambda seconds: None)
     token = token_create(user=lead(project), name="upload", scopes=["read", "manage"])
     return Client(live_server.url, token, tries=1)

@@ -11,8 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from moment_retrieval import client as module
-from moment_retrieval.client import ApiError, Client
+from moment_retrieval.client import ApiError, Client, data
 from tests.loopback import Reply, Server, serving
 
 
@@ -172,7 +171,7 @@ class Answer:
 def test_a_video_goes_on_where_the_site_says(
     loses: dict[int, str], client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "PIECE", 4)
+    monkeypatch.setattr(data, "PIECE", 4)
     film = tmp_path / "film.mp4"
     film.write_bytes(b"abcdefghij")
     site = Site(10, loses=loses)
