@@ -75,9 +75,10 @@ def pay_export(*, project: Project, actor: User, first_day: date, last_day: date
 def _member(project: Project, person: User) -> Membership:
     """Locked, so that of two corrections the second sees the first."""
     members = Membership.objects.select_for_update().filter(project=project, roles__overlap=list(PAID))
-    if member := members.filter(user=person).first():
-        return member
-    raise NotPossible("This person neither judges, writes nor checks in the project.")
+    member = members.filter(user=person).first()
+    if member is None:
+        raise NotPossible("This person neither judges, writes nor checks in the project.")
+    return member
 
 
 def _facts(member: Membership) -> dict[str, Any]:
