@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NamedTuple
-from uuid import uuid4
 
 from django.core.files import File
 from django.db import transaction
@@ -29,9 +28,7 @@ from core.jobs import durable, job_finish, job_set, job_start
 from core.messages import send_on_commit
 from core.models import Job
 from core.sql import only_one
-from judging.checking.services import Verdict, query_check
-from judging.collection.rules import Entry
-from judging.collection.services import clip_return, clip_take, query_submit, round_create
+from judging.demo.collection import LOGINS, collection_play
 from judging.demo.simulation import (
     GRADERS,
     SEED,
@@ -46,10 +43,9 @@ from judging.demo.simulation import (
     training_play,
     visitors_answer,
 )
-from judging.exceptions import QueryRefused
 from judging.guidelines.selectors import guideline_in_force
 from judging.guidelines.services import guideline_begin, policy_begin, policy_publish
-from judging.models import Batch, GuidelineConfirmation, QueryCheck, Release, WritingRound, WrittenQuery
+from judging.models import Batch, GuidelineConfirmation, Release
 from judging.quality.services import TASK as QUALITY_TASK
 from judging.releases.selectors import finished_queries
 from judging.releases.services import release_build, release_create
@@ -61,20 +57,9 @@ PROJECT_NAME, YES_OR_NO_NAME = "Demo: six shows", "Demo: yes or no"
 YES_OR_NO = PRESETS["yes-or-no"][1] | {"batch_size": 10}
 JOB = "demo"
 STEPS_AFTER_PREVIEWS = 8
-LOGINS = {
-    "lead": Membership.Role.LEAD,
-    "admin": Membership.Role.ADMIN,
-    "annotator": Membership.Role.ANNOTATOR,
-    "participant": Membership.Role.PARTICIPANT,
-    "writer": Membership.Role.WRITER,
-    "checker": Membership.Role.CHECKER,
-}
 TRAIN_DEPTH = 10  # of the training set; releases hold those of 1, 20 and 40
 STUDIED, STUDY = 2, Draw(seed=SEED, top=30, others=30)  # queries of the coverage study, and what is drawn for each
 YES_OR_NO_QUERIES = 3
-ROUND_NAME, ROUND_CLIPS, ROUND_TOKENS = "Visual round", 3, 5
-WRITTEN = "The camera shows this: {}"  # so that no query repeats a description
-ROUND_NOTE = "The clip shows it twice; say when, or what is different."
 QUERIES = {"val": (6, 0.25), "test": (10, 0.5)}  # judged: of the full demo, and the share of a short one's texts
 VIDEO_TASK, ADVANCE_TASK = "judging.tasks.demo_render", "judging.tasks.demo_advance"
 LastStep = Callable[[Project], bool]
@@ -284,41 +269,10 @@ def _steps(project: Project, job: Job) -> None:
     if not all(step(project) for step in _last_steps):
         return
     job_set(job=job, n_done=videos + 6, title="Opening a round of writing")
-    _round_play(project)
+    collection_play(project)
     job_set(job=job, n_done=videos + 7, title="Making a second project, of yes or no")
     _yes_or_no_play(_yes_or_no_make(project))
     job_finish(job=job, title="The demo is ready")
-
-
-@transaction.atomic
-def _round_play(project: Project) -> None:
-    """Open a round in which the demo's writer has written for a few clips; a checker has sent one query back."""
-    users = {user.username: user for user in User.objects.filter(username__in=LOGINS, memberships__project=project)}
-    if project.writing_rounds.exists() or not {"writer", "checker"} <= users.keys():
-        return
-    try:
-        row = round_create(project=project, name=ROUND_NAME, actor=None, share_t=0, least_tokens=ROUND_TOKENS)
-    except NotPossible:  # no video of a demo of few can be played yet
-        return
-    queries = [query for _ in range(ROUND_CLIPS) if (query := _query_write(row, users["writer"]))]
-    for query in queries[:1]:
-        verdict = Verdict("reject", query.start_s, query.end_s, QueryCheck.Reason.NOT_ONLY, ROUND_NOTE)
-        query_check(query=query.uuid, checker=users["checker"], verdict=verdict)
-
-
-def _query_write(row: WritingRound, writer: User) -> WrittenQuery | None:
-    """Write for the next clip about a moment that the demo has described; None where no clip or none fits."""
-    assignment = clip_take(round=row, writer=writer)
-    if assignment is None:
-        return None
-    descriptions = Description.objects.filter(moment__video=assignment.clip.video_id, kind=Description.Kind.VIDEO)
-    for description in descriptions.select_related("moment").order_by("source_id"):
-        moment = description.moment
-        entry = Entry(WRITTEN.format(description.text), "v", moment.start_s, moment.end_s)
-        with suppress(QueryRefused), transaction.atomic():
-            return query_submit(assignment=assignment.uuid, writer=writer, key=uuid4(), entry=entry).query
-    clip_return(assignment=assignment.uuid, writer=writer)
-    return None
 
 
 @transaction.atomic

@@ -7,7 +7,7 @@ from django.core.files.storage import FileSystemStorage
 from pytest_django import Settings
 
 from accounts.models import User
-from judging.demo.services import LOGINS
+from judging.demo.collection import LOGINS
 from tests.browser.conftest import Browse
 from tests.browser.test_every_page import NOT_OURS, visit
 from tests.judging import demo_site

@@ -20,7 +20,8 @@ from accounts.models import Project, User
 from annotation.models import Pooling, Video
 from annotation.previews import services
 from core.models import Job
-from judging.demo.services import JOB, LOGINS, YES_OR_NO_NAME, demo_advance, demo_render
+from judging.demo.collection import LOGINS
+from judging.demo.services import JOB, YES_OR_NO_NAME, demo_advance, demo_render
 from judging.demo.simulation import truth_for, visitors_answer
 from judging.figures.views import BY_NAME
 from judging.models import Assignment, Batch, BatchReview, Judgment, Pair, Release
