@@ -12,7 +12,7 @@ from django.shortcuts import get_object_or_404
 from accounts.access import Roles, grant
 from accounts.models import Project
 from models_runner.experiments.models import Training
-from models_runner.experiments.selectors import Expectation
+from models_runner.experiments.selectors import Expectation, duration_text
 from models_runner.experiments.settings import PARTS
 from models_runner.models import SettingsSearch
 from models_runner.tuning.rules import label_of
@@ -44,10 +44,7 @@ class SearchExpectation:
 
     @property
     def time(self) -> str:
-        hours, minutes = divmod(self.minutes, 60)
-        if hours >= 48:
-            return f"{hours // 24} days"
-        return f"{hours} h {minutes} min" if hours else f"{minutes} min"
+        return duration_text(self.minutes)
 
 
 def searches_of(project: Project) -> QuerySet[SettingsSearch]:

@@ -15,7 +15,7 @@ from core.lists import csv_download
 from judging.exceptions import FormStale
 from models_runner.experiments import files
 from models_runner.experiments.settings import settings_by_name
-from models_runner.experiments.views import FEW_VIDEOS, FIRST, expectation_for, training_prerequisites
+from models_runner.experiments.views import FIRST, expectation_for, is_small, training_prerequisites
 from models_runner.models import SettingsSearch
 from models_runner.tuning import services
 from models_runner.tuning.forms import SettingsSearchForm, trials_of_grid
@@ -32,8 +32,7 @@ def settings_search_new(request: MemberRequest, project: Project) -> HttpRespons
     if request.htmx and request.method == "GET":
         context = {"expectation": _expectation(project, request.GET)}
         return render(request, "models_runner/tuning/_expectation.html", context)
-    is_small = project.dataset.corpus.videos.count() < FEW_VIDEOS
-    initial = {**FIRST, **FIRST_SPACE} if is_small else {}
+    initial = {**FIRST, **FIRST_SPACE} if is_small(project) else {}
     form = SettingsSearchForm(request.POST if request.method == "POST" else None, project=project, initial=initial)
     if request.method != "POST":
         return _form_page(request, project, form, 200)
