@@ -55,7 +55,20 @@ def parse_relevance(data: bytes, *, most: int = MAX_CELLS) -> Relevance:
     """As ``read_relevance``, from bytes; of ``most`` cells."""
     arrays = arrays_of(data)
     owners = arrays.pop("owners", None)
-    return Relevance(numeric(arrays, "relevance", most=most), owners)
+    if "similarity" in arrays and "relevance" not in arrays:
+        raise InvalidRecord(
+            "the array similarity is a system's and no ground truth; upload or name it as a run, and give the labels "
+            "as an array relevance [videos, captions]"
+        )
+    matrix = numeric(arrays, "relevance", most=most)
+    outside = np.argwhere((matrix < 0) | (matrix > 1))
+    if len(outside):
+        row, column = outside[0].tolist()
+        raise InvalidRecord(
+            f"row {row + 1}, column {column + 1}: relevance must be from 0 to 1, got {matrix[row, column]:g}; divide "
+            "the labels by the highest, or score a matrix of similarity as a run"
+        )
+    return Relevance(matrix, owners)
 
 
 def is_matrix(data: bytes) -> bool:
