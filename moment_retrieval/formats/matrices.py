@@ -20,6 +20,7 @@ from moment_retrieval.jsonfiles import BROKEN_ZIP, MAX_BYTES, ZIP_MAGIC, read_by
 from moment_retrieval.tables import Floats, Ints
 
 NPY_MAGIC = b"\x93NUMPY"
+ROUNDING = 1e-6  # a cosine of 32 bits may lie this far above 1
 MAX_CELLS = 64 * 2**20  # of a matrix: 512 MB once they are float64
 
 
@@ -61,7 +62,7 @@ def parse_relevance(data: bytes, *, most: int = MAX_CELLS) -> Relevance:
             "as an array relevance [videos, captions]"
         )
     matrix = numeric(arrays, "relevance", most=most)
-    outside = np.argwhere((matrix < 0) | (matrix > 1))
+    outside = np.argwhere((matrix < 0) | (matrix > 1 + ROUNDING))
     if len(outside):
         row, column = outside[0].tolist()
         raise InvalidRecord(
