@@ -139,7 +139,7 @@ def grid_new(request: MemberRequest, project: Project) -> HttpResponse:
                 messages.success(request, words)
                 return redirect("models_runner:tables", project.uuid)
     expectation = _grid_expectation(project, {field.name: field.value() for field in form})
-    context = {"form": form, "expectation": expectation, **training_prerequisites(project)}
+    context: dict[str, object] = {"form": form, "expectation": expectation, **training_prerequisites(project)}
     return render(request, "models_runner/experiments/grid.html", context, status=status)
 
 

@@ -121,7 +121,7 @@ def ground_truth_work(*, truth_id: int) -> None:
             return
         form, labels = read_labels(upload_source(truth.file), Form(truth.form) if truth.form else None)
         families = [family.value for family in families_of(form, labels)]
-        values = {"form": form.value, "n_queries": query_count(labels)}
+        values: dict[str, object] = {"form": form.value, "n_queries": query_count(labels)}
         values |= {"n_videos": video_count(labels), "measures": families}
         GROUND_TRUTHS.move(truth, state=GroundTruth.State.READY, **values)
 

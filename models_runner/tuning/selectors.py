@@ -54,7 +54,7 @@ class SearchExpectation:
 
 
 class Coverage(NamedTuple):
-    """What a search tries."""
+    """Hold what a search tries."""
 
     n_combinations: int | None  # that a grid has; None of a random search
     space: dict[str, str]  # by label: what the search was ordered with
