@@ -120,8 +120,8 @@ def grid_new(request: MemberRequest, project: Project) -> HttpResponse:
     the part of the form that says how long they take."""
     if request.htmx and request.method == "GET":
         values = {**request.GET.dict(), "baselines": request.GET.getlist("baselines")}
-        context = {"expectation": _grid_expectation(project, values)}
-        return render(request, "models_runner/experiments/_grid_expectation.html", context)
+        part = {"expectation": _grid_expectation(project, values)}
+        return render(request, "models_runner/experiments/_grid_expectation.html", part)
     initial = {"preset": FIRST["preset"]} if is_small(project) else {}
     form = GridForm(request.POST if request.method == "POST" else None, project=project, initial=initial)
     status = 200
