@@ -132,7 +132,14 @@ def why_unreachable() -> str:
     except HTTPError:
         return ""  # it answers
     except (OSError, HTTPException, ValueError) as error:
-        return f"{constants.ENDPOINT} does not answer ({first_line(error)})"
+        return f"{constants.ENDPOINT} does not answer ({_reason(error)})"
+
+
+def _reason(error: Exception) -> str:
+    """Return what the network says, without the name and number of its error."""
+    cause = getattr(error, "reason", error)  # of a URLError
+    text = getattr(cause, "strerror", None)
+    return text or (first_line(cause) if isinstance(cause, Exception) else str(cause))
 
 
 def check_folder(folder: Path) -> None:

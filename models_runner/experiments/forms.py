@@ -384,6 +384,13 @@ def _key_of(project: Project, kind: str, source: Mapping[str, Any]) -> str:
     return next((key for key, facts in choices.items() if facts["path"] == source["path"]), "")
 
 
+def moments_per_query(text: str) -> list[int]:
+    """Return the numbers of moments that a line names, each once; none where one of them cannot be trained with."""
+    words = text.replace(",", " ").split()
+    numbers = list(dict.fromkeys(int(word) for word in words if word.isascii() and word.isdigit()))
+    return numbers if len(numbers) == len(set(words)) and set(numbers) <= set(Experiment.TOP_N) else []
+
+
 class GridForm(forms.Form):
     """Models and numbers of moments whose combinations are trained, all with the same features and settings."""
 
@@ -411,9 +418,8 @@ class GridForm(forms.Form):
         self.initial = {"subtitle": single.initial.get("subtitle"), **self.initial}
 
     def clean_ns(self) -> list[int]:
-        words = self.cleaned_data["ns"].replace(",", " ").split()
-        numbers = list(dict.fromkeys(int(word) for word in words if word.isascii() and word.isdigit()))
-        if len(numbers) != len(set(words)) or not numbers or not set(numbers) <= set(Experiment.TOP_N):
+        numbers = moments_per_query(self.cleaned_data["ns"])
+        if not numbers:
             raise forms.ValidationError(f"Give numbers from {Experiment.TOP_N[0]} to {Experiment.TOP_N[-1]}.")
         return numbers
 

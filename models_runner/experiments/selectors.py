@@ -153,6 +153,34 @@ def expectation_of(project: Project, *, baseline: str, top_n: int, preset: str) 
     )
 
 
+@dataclass(frozen=True)
+class GridExpectation:
+    """How long the trainings of a grid take at the most, one after the other."""
+
+    by_setting: list[Expectation]
+    n_seeds: int
+
+    @property
+    def n_trainings(self) -> int:
+        return len(self.by_setting) * self.n_seeds
+
+    @property
+    def is_measured(self) -> bool:
+        return all(one.is_measured for one in self.by_setting)
+
+    @property
+    def time(self) -> str:
+        return duration_text(self.n_seeds * sum(one.minutes for one in self.by_setting))
+
+
+def duration_text(minutes: int) -> str:
+    """Return a time in words: minutes, hours and minutes, or from two days on days."""
+    hours, rest = divmod(minutes, 60)
+    if hours >= 48:
+        return f"{hours // 24} days"
+    return f"{hours} h {rest} min" if hours else f"{rest} min"
+
+
 def ahead_of(training: Training) -> int:
     """How many trainings are at work or wait before it, on all devices."""
     if training.state != Training.State.WAITING:

@@ -19,9 +19,11 @@ from judging.exceptions import FormStale
 from judging.models import Release
 from models_runner.experiments import deletion, files, services
 from models_runner.experiments.charts import losses_chart, scores_chart, seeds_chart
-from models_runner.experiments.forms import ExperimentForm, GridForm, initial_of
+from models_runner.experiments.forms import ExperimentForm, GridForm, initial_of, moments_per_query
+from models_runner.experiments.models import MOST_SEEDS
 from models_runner.experiments.selectors import (
     Expectation,
+    GridExpectation,
     ahead_of,
     expectation_of,
     needed_by,
@@ -66,6 +68,11 @@ def experiments(request: MemberRequest, project: Project) -> HttpResponse:
     return render(request, "models_runner/experiments/experiments.html", context)
 
 
+def is_small(project: Project) -> bool:
+    """Whether the corpus is so small that a form begins with the settings for a computer without a GPU."""
+    return project.dataset.corpus.videos.count() < FEW_VIDEOS
+
+
 def training_prerequisites(project: Project) -> dict[str, object]:
     """Check the prerequisites for training a baseline."""
     newest = project.releases.filter(state=Release.State.READY).first()
@@ -76,8 +83,7 @@ def training_prerequisites(project: Project) -> dict[str, object]:
 
 @project_page(benchmark_runners)
 def experiment_new(request: MemberRequest, project: Project) -> HttpResponse:
-    is_small = project.dataset.corpus.videos.count() < FEW_VIDEOS
-    initial = FIRST if is_small else {}  # soonest shows whether all of it works
+    initial = FIRST if is_small(project) else {}  # soonest shows whether all of it works
     initial = _of_trial(project, request.GET) or initial
     form = ExperimentForm(request.POST if request.method == "POST" else None, project=project, initial=initial)
     if request.htmx and request.method == "GET":
@@ -110,8 +116,14 @@ def _of_trial(project: Project, values: Mapping[str, str]) -> dict[str, Any]:
 
 @project_page(benchmark_runners)
 def grid_new(request: MemberRequest, project: Project) -> HttpResponse:
-    """Order all settings of a table at once; those that are ordered already are left as they are."""
-    form = GridForm(request.POST if request.method == "POST" else None, project=project)
+    """Order all settings of a table at once; those that are ordered already are left as they are. With htmx and GET,
+    the part of the form that says how long they take."""
+    if request.htmx and request.method == "GET":
+        values = {**request.GET.dict(), "baselines": request.GET.getlist("baselines")}
+        part = {"expectation": _grid_expectation(project, values)}
+        return render(request, "models_runner/experiments/_grid_expectation.html", part)
+    initial = {"preset": FIRST["preset"]} if is_small(project) else {}
+    form = GridForm(request.POST if request.method == "POST" else None, project=project, initial=initial)
     status = 200
     if request.method == "POST":
         status = 422
@@ -126,8 +138,19 @@ def grid_new(request: MemberRequest, project: Project) -> HttpResponse:
                 words += f" {len(present)} of the settings were ordered before." if present else ""
                 messages.success(request, words)
                 return redirect("models_runner:tables", project.uuid)
-    context = {"form": form, **training_prerequisites(project)}
+    expectation = _grid_expectation(project, {field.name: field.value() for field in form})
+    context: dict[str, object] = {"form": form, "expectation": expectation, **training_prerequisites(project)}
     return render(request, "models_runner/experiments/grid.html", context, status=status)
+
+
+def _grid_expectation(project: Project, values: Mapping[str, Any]) -> GridExpectation | None:
+    """Return how long the trainings of a form take; None where it names none that can be chosen."""
+    numbers, seeds = moments_per_query(str(values.get("ns", ""))), str(values.get("seeds", ""))
+    orders = [{**values, "baseline": name, "top_n": n} for name in values.get("baselines") or () for n in numbers]
+    by_setting = [expectation for order in orders if (expectation := expectation_for(project, order))]
+    if not (orders and len(by_setting) == len(orders) and seeds in map(str, range(1, MOST_SEEDS + 1))):
+        return None
+    return GridExpectation(by_setting, int(seeds))
 
 
 def _form_page(request: MemberRequest, project: Project, form: ExperimentForm, status: int) -> HttpResponse:

@@ -4,7 +4,7 @@ from uuid import uuid4
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 
 from accounts.models import Project
 from models_runner.ground_truths.rules import FORM_LABELS, Form
@@ -41,6 +41,9 @@ class GroundTruth(models.Model):
     bytes = models.PositiveBigIntegerField(default=0)
     sha256 = models.CharField(max_length=64)
     n_queries = models.PositiveIntegerField(default=0, help_text="Of a matrix, its videos and captions.")
+    n_videos = models.PositiveIntegerField(
+        null=True, help_text="Of a matrix; empty where it was read before they were counted, and of other forms."
+    )
     measures = models.JSONField(default=list, help_text="The families of measures that it has what it takes for.")
     error = models.TextField(blank=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True, related_name="+")
@@ -61,6 +64,10 @@ class GroundTruth(models.Model):
                 condition=~Q(state="ready") | (~Q(form="") & Q(n_queries__gte=1) & ~Q(measures=[])),
                 name="ground_truth_ready_was_read",
             ),
+            models.CheckConstraint(
+                condition=Q(n_videos=None) | Q(form="matrix", n_videos__gte=1, n_videos__lt=F("n_queries")),
+                name="ground_truth_of_a_matrix_alone_counts_videos",
+            ),
             models.CheckConstraint(condition=~Q(state="failed") | ~Q(error=""), name="ground_truth_failed_says_why"),
         ]
 
@@ -70,6 +77,11 @@ class GroundTruth(models.Model):
     @property
     def is_at_work(self) -> bool:
         return self.state == self.State.READING
+
+    @property
+    def n_captions(self) -> int:
+        """Of a matrix whose videos were counted."""
+        return self.n_queries - (self.n_videos or 0)
 
     @property
     def is_ready(self) -> bool:
@@ -139,6 +151,11 @@ class TruthRun(models.Model):
     def name(self) -> str:
         """As everybody sees it."""
         return f"{self.system} ({self.team})" if self.team else self.system
+
+    @property
+    def n_answered(self) -> int:
+        """How many of the queries that its means are over it answers."""
+        return self.n_queries - self.n_missing
 
     @property
     def is_at_work(self) -> bool:

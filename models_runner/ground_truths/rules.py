@@ -98,6 +98,12 @@ OPTION_NAMES = tuple(dict.fromkeys(chain.from_iterable(OPTIONS_BY_FORM.values())
 DIRECTIONS = ("v2t", "t2v")
 QUERY_TYPES = ("v", "t", "vt")  # of TVR: answered by the pictures, the subtitles, both
 BY_TYPE = "type "  # begins the part of a setting that says which queries a mean is over
+MAIN_MEASURES: Mapping[MeasureFamily, tuple[str, ...]] = {
+    MeasureFamily.WINDOWS: ("MR-full-mAP", "MR-full-mAP@0.5", "MR-full-mAP@0.75", "MR-full-R1@0.5", "MR-full-R1@0.7"),
+    MeasureFamily.SALIENCY: ("HL-min-VeryGood-mAP", "HL-min-VeryGood-Hit1"),
+}
+"""The first columns of a family of many measures; it is ranked by the first. Of QVHighlights they are those by which
+its paper compares methods (Lei et al., NeurIPS 2021)."""
 LOW_IS_BEST = ("MedR", "MeanR")  # ranks
 
 
@@ -195,6 +201,11 @@ def form_of(source: SourceFile) -> Form:
 def query_count(labels: Labels) -> int:
     """Return how many queries there are; of a matrix, its videos and captions."""
     return sum(labels.matrix.shape) if isinstance(labels, Relevance) else len(labels)
+
+
+def video_count(labels: Labels) -> int | None:
+    """Return how many of the items of a matrix are videos; None for other forms."""
+    return labels.matrix.shape[0] if isinstance(labels, Relevance) else None
 
 
 def families_of(form: Form, labels: Labels) -> list[MeasureFamily]:
@@ -307,7 +318,7 @@ def _lists_scored(labels: JudgedTable, lists: Mapping[MeasureFamily, RunTable], 
             setting_of_type = ", ".join(filter(None, (setting, f"{BY_TYPE}{query_type}")))
             values += [Value(family, name, setting_of_type, means[measure]) for name, measure in names]
         n_queries, n_missing = len(scores.query_ids), max(n_missing, len(scores.missing))
-        warnings |= dict.fromkeys(all_warnings(run, labels))
+        warnings |= dict.fromkeys(all_warnings(run, labels, has_times=family is not MeasureFamily.VR))
         if family is MeasureFamily.SALIENCY and not names:
             warnings[NO_SALIENCY] = None
     return Result(_numbers(values), n_queries, n_missing, list(warnings))
@@ -352,6 +363,12 @@ def setting_parts(setting: str) -> tuple[str, str]:
 def _numbers(values: Iterable[Value]) -> list[Value]:
     """Return the values but those that no query has a part in."""
     return [value for value in values if not math.isnan(value.value)]
+
+
+def measure_position(family: str, metric: str) -> int:
+    """Return where a measure is listed: the main ones of its family in their order, and all others behind them."""
+    main = MAIN_MEASURES.get(MeasureFamily(family), ())
+    return main.index(metric) if metric in main else len(main)
 
 
 def is_low_best(metric: str) -> bool:

@@ -13,7 +13,15 @@ from django.shortcuts import get_object_or_404
 
 from accounts.access import RUNNERS, STAFF, Roles, grant
 from accounts.models import Membership
-from models_runner.ground_truths.rules import ABOUT, BY_TYPE, FAMILY_LABELS, MeasureFamily, is_low_best, setting_parts
+from models_runner.ground_truths.rules import (
+    ABOUT,
+    BY_TYPE,
+    FAMILY_LABELS,
+    MeasureFamily,
+    is_low_best,
+    measure_position,
+    setting_parts,
+)
 from models_runner.leaderboard.selectors.leaderboard import known_or_first
 from models_runner.models import GroundTruth, TruthRun, TruthScore
 
@@ -99,6 +107,7 @@ def run_families(run: TruthRun) -> list[FamilyScores]:
     result = []
     for family in map(MeasureFamily, run.measures):
         measures = [key[1:3] for key in values if key[0] == family and not key[3]]
+        measures.sort(key=lambda measure: measure_position(family, measure[0]))
         types = list(dict.fromkeys(key[3] for key in values if key[0] == family and key[3]))
         rows = [
             ScoreRow(
@@ -156,6 +165,7 @@ def truth_table_of(truth: GroundTruth, membership: Membership, query: Mapping[st
     family = known_or_first(query.get("show"), tuple(truth.measures))
     by_run = _scores_by_run(truth, family)
     columns = list(dict.fromkeys(column for _, values in by_run for column in values))
+    columns.sort(key=lambda column: measure_position(family, column.metric))
     sort = next((column for column in columns if column.label == query.get("sort")), columns[0] if columns else None)
     ranked = sorted(by_run, key=lambda row: _order(row[1].get(sort) if sort else None, sort))
     best_first = [values.get(sort) if sort else None for _, values in ranked]

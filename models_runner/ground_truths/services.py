@@ -29,6 +29,7 @@ from models_runner.ground_truths.rules import (
     query_count,
     read_labels,
     run_scored,
+    video_count,
 )
 from models_runner.leaderboard.services.participants import leaderboard_of
 from models_runner.leaderboard.services.runs import (
@@ -120,7 +121,8 @@ def ground_truth_work(*, truth_id: int) -> None:
             return
         form, labels = read_labels(upload_source(truth.file), Form(truth.form) if truth.form else None)
         families = [family.value for family in families_of(form, labels)]
-        values = {"form": form.value, "n_queries": query_count(labels), "measures": families}
+        values: dict[str, object] = {"form": form.value, "n_queries": query_count(labels)}
+        values |= {"n_videos": video_count(labels), "measures": families}
         GROUND_TRUTHS.move(truth, state=GroundTruth.State.READY, **values)
 
 

@@ -142,6 +142,7 @@ def _board(request: MemberRequest, project: Project, filters: LeaderboardFilters
         "participants_see": participants_see(settings, filters.split, *truth_sizes(filters)),
         "concerns": concerns.order_by("-pk")[:MOST_CONCERNS] if sees_all(request.membership) else [],
         "chart": _chart(table, filters),
+        "published_open": request.GET.get("published") == "open",
         "beside": _beside_published(table, filters) if _has_published(request, table, filters) else None,
     }
 
@@ -166,12 +167,13 @@ def about_measures(filters: LeaderboardFilters) -> str:
 
 
 def _beside_published(table: Table, filters: LeaderboardFilters) -> dict[str, object]:
-    """Return what the papers print of the measures shown, with the distance of the best system; nothing where they
-    print none."""
+    """Return what the papers print of the measures shown, and those of the best system; ``has_run`` is False where no
+    run but that by similarity is there, and there are no rows where the papers print none."""
     convention, gain = Convention.RELEASED.value, Gain.EXPONENTIAL.value
     group = filters.group if filters.is_ndcg else FIRST
-    link: dict[str, object] = {"query": filters.query(show=group, convention=convention, gain=gain, sort="")}
+    query = filters.query(show=group, convention=convention, gain=gain, sort="")
     best = next((row for row in table.ranked if row.run.source != Run.Source.SIMILARITY), None)
+    link: dict[str, object] = {"query": query, "has_run": best is not None}
     if best is None:
         return link
     if filters.group == VCMR_GROUP:
@@ -180,13 +182,22 @@ def _beside_published(table: Table, filters: LeaderboardFilters) -> dict[str, ob
         systems = systems_at(filters.columns[0].k or 0, filters.split)
     else:
         return link
-    rows = []
-    for name, values in systems:
-        ours = [best.scores[column.metric].value for column in filters.columns]
-        differences = [None if value is None else one - value for value, one in zip(values, ours, strict=True)]
-        rows.append((name, list(zip(values, differences, strict=True))))
-    facts = {"is_vcmr": filters.group == VCMR_GROUP, "vcmr_source": VCMR_SOURCE}
-    return {**link, **facts, "best": best, "rows": rows, "status": status_of(filters.release, [])}
+    by_column = zip(filters.columns, zip(*(values for _, values in systems), strict=True), strict=True)
+    columns = [column for column, values in by_column if any(value is not None for value in values)]
+    rows = [
+        (name, [value for column, value in zip(filters.columns, values, strict=True) if column in columns])
+        for name, values in systems
+    ]
+    return {
+        **link,
+        "is_vcmr": filters.group == VCMR_GROUP,
+        "vcmr_source": VCMR_SOURCE,
+        "columns": columns,
+        "best": best,
+        "ours": [best.scores[column.metric].value for column in columns],
+        "rows": rows,
+        "status": status_of(filters.release, []),
+    }
 
 
 def _chart(table: Table, filters: LeaderboardFilters) -> str:

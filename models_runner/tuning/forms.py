@@ -129,6 +129,15 @@ def trials_of_grid(values: Mapping[str, Any]) -> int | None:
         return None
     if values.get("method") != GRID:
         return int(n_runs)
+    n_combinations = combinations_of_grid(values)
+    return min(int(n_runs), n_combinations) if n_combinations else None
+
+
+def combinations_of_grid(values: Mapping[str, Any]) -> int | None:
+    """Return how many combinations the grid of a form that is being filled has; None where it is not known yet, and of
+    a random search."""
+    if values.get("method") != GRID:
+        return None
     space = {}
     for field_name, setting in zip(SPACE, SETTINGS.values(), strict=True):
         if text := str(values.get(field_name) or ""):
@@ -136,4 +145,4 @@ def trials_of_grid(values: Mapping[str, Any]) -> int | None:
                 space[setting.plan_name] = values_of(text, setting, allows_range=False)
             except ValueError:
                 return None
-    return Tuning(plan={}, space=space, runs=int(n_runs), how=GRID).n_runs if space else None
+    return Tuning(plan={}, space=space, runs=1, how=GRID).n_combinations if space else None

@@ -12,12 +12,12 @@ from django.shortcuts import get_object_or_404
 from accounts.access import Roles, grant
 from accounts.models import Project
 from models_runner.experiments.models import Training
-from models_runner.experiments.selectors import Expectation
+from models_runner.experiments.selectors import Expectation, duration_text
 from models_runner.experiments.settings import PARTS
 from models_runner.models import SettingsSearch
-from models_runner.tuning.rules import label_of
+from models_runner.tuning.rules import label_of, space_texts
 from moment_retrieval.settings import SELECTED_BY
-from moment_retrieval.training.trials import WAITING, Trial, best_first, table_rows
+from moment_retrieval.training.trials import WAITING, Trial, Tuning, best_first, table_rows
 
 
 class TrialRow(NamedTuple):
@@ -37,6 +37,12 @@ class SearchExpectation:
 
     n_runs: int
     each: Expectation
+    n_combinations: int | None = None  # of a grid
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether a grid has more combinations than are tried."""
+        return self.n_combinations is not None and self.n_combinations > self.n_runs
 
     @property
     def minutes(self) -> int:
@@ -44,10 +50,31 @@ class SearchExpectation:
 
     @property
     def time(self) -> str:
-        hours, minutes = divmod(self.minutes, 60)
-        if hours >= 48:
-            return f"{hours // 24} days"
-        return f"{hours} h {minutes} min" if hours else f"{minutes} min"
+        return duration_text(self.minutes)
+
+
+class Coverage(NamedTuple):
+    """Hold what a search tries."""
+
+    n_combinations: int | None  # that a grid has; None of a random search
+    space: dict[str, str]  # by label: what the search was ordered with
+    tried: dict[str, str]  # by label: of it, what its trainings try; of a random search what they draw from
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether values that were ordered are in no training."""
+        return self.tried != self.space
+
+
+def coverage_of(search: SettingsSearch) -> Coverage:
+    """Return what the trainings of a search try: of a grid the first combinations, as many as it has trainings."""
+    space = space_texts(search.space)
+    tuning = Tuning(plan={}, space=search.space, runs=search.n_runs, how=search.method, seed=search.seed)
+    if tuning.n_combinations is None:
+        return Coverage(None, space, space)
+    settings = tuning.settings()
+    values = {name: list(dict.fromkeys(one[name] for one in settings)) for name in search.space}
+    return Coverage(tuning.n_combinations, space, space_texts(values))
 
 
 def searches_of(project: Project) -> QuerySet[SettingsSearch]:

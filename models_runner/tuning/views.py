@@ -15,12 +15,18 @@ from core.lists import csv_download
 from judging.exceptions import FormStale
 from models_runner.experiments import files
 from models_runner.experiments.settings import settings_by_name
-from models_runner.experiments.views import FEW_VIDEOS, FIRST, expectation_for, training_prerequisites
+from models_runner.experiments.views import FIRST, expectation_for, is_small, training_prerequisites
 from models_runner.models import SettingsSearch
 from models_runner.tuning import services
-from models_runner.tuning.forms import SettingsSearchForm, trials_of_grid
-from models_runner.tuning.rules import space_texts
-from models_runner.tuning.selectors import SearchExpectation, columns_of, csv_rows, searches_before, trial_rows
+from models_runner.tuning.forms import SettingsSearchForm, combinations_of_grid, trials_of_grid
+from models_runner.tuning.selectors import (
+    SearchExpectation,
+    columns_of,
+    coverage_of,
+    csv_rows,
+    searches_before,
+    trial_rows,
+)
 
 SEARCHES = SettingsSearch.objects.select_related("project", "release", "candidates__experiment")
 FIRST_SPACE = {"try_lr": "1e-4 to 3e-3", "n_runs": 5}  # of a newcomer
@@ -32,8 +38,7 @@ def settings_search_new(request: MemberRequest, project: Project) -> HttpRespons
     if request.htmx and request.method == "GET":
         context = {"expectation": _expectation(project, request.GET)}
         return render(request, "models_runner/tuning/_expectation.html", context)
-    is_small = project.dataset.corpus.videos.count() < FEW_VIDEOS
-    initial = {**FIRST, **FIRST_SPACE} if is_small else {}
+    initial = {**FIRST, **FIRST_SPACE} if is_small(project) else {}
     form = SettingsSearchForm(request.POST if request.method == "POST" else None, project=project, initial=initial)
     if request.method != "POST":
         return _form_page(request, project, form, 200)
@@ -61,7 +66,7 @@ def _form_page(request: MemberRequest, project: Project, form: SettingsSearchFor
 
 def _expectation(project: Project, values: Mapping[str, Any]) -> SearchExpectation | None:
     each, n_runs = expectation_for(project, values), trials_of_grid(values)
-    return SearchExpectation(n_runs, each) if each and n_runs else None
+    return SearchExpectation(n_runs, each, combinations_of_grid(values)) if each and n_runs else None
 
 
 @row_page(SEARCHES, STAFF)
@@ -71,7 +76,7 @@ def settings_search(request: MemberRequest, row: SettingsSearch) -> HttpResponse
         "search": row,
         "columns": columns_of(row),
         "trials": trial_rows(row),
-        "space": space_texts(row.space),
+        "coverage": coverage_of(row),
         "settings": settings_by_name(row.options),
         "before": searches_before(row),
         "may_start": request.membership.has(benchmark_runners()),

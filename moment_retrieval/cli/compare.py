@@ -63,8 +63,8 @@ def compare(runs: Path, ground_truth: Path, corpus: Path | None) -> list[Compari
         path = next((path for ending in ENDINGS if (path := runs / f"{name}{ending}").is_file()), None)
         if path is None:
             continue
+        run = formats.read_run(path, None, corpus=videos)
         with at(str(path)):
-            run = formats.read_run(path, None, corpus=videos)
             report = evaluate(run, judged, ks=[k], mus=mus, convention=Convention.RELEASED, gain=Gain.EXPONENTIAL)
         ours = [report.mean[Measure(k, mu)] for mu in mus]
         comparisons += [Comparison(name, *row) for row in zip(mus, ours, values, strict=True)]

@@ -181,7 +181,8 @@ def scorer(options: argparse.Namespace) -> Callable[[Path], Scored]:
                 check_videos(run, judged)
             scores = computed(options, run, judged, pool)
             depth = max(options.k or report.KS) if options.metric == NDCG else None
-            warnings = all_warnings(run, judged, depth=depth, durations_s=durations_s)
+            has_times = (options.metric, options.task) != (RECALL, recall.Task.VR)
+            warnings = all_warnings(run, judged, depth=depth, durations_s=durations_s, has_times=has_times)
             return Scored(str(path), str(truth_path), options.metric, scores, warnings)
 
     return score_run

@@ -20,6 +20,7 @@ from moment_retrieval.jsonfiles import BROKEN_ZIP, MAX_BYTES, ZIP_MAGIC, read_by
 from moment_retrieval.tables import Floats, Ints
 
 NPY_MAGIC = b"\x93NUMPY"
+ROUNDING = 1e-6  # a cosine of 32 bits may lie this far above 1
 MAX_CELLS = 64 * 2**20  # of a matrix: 512 MB once they are float64
 
 
@@ -55,7 +56,20 @@ def parse_relevance(data: bytes, *, most: int = MAX_CELLS) -> Relevance:
     """As ``read_relevance``, from bytes; of ``most`` cells."""
     arrays = arrays_of(data)
     owners = arrays.pop("owners", None)
-    return Relevance(numeric(arrays, "relevance", most=most), owners)
+    if "similarity" in arrays and "relevance" not in arrays:
+        raise InvalidRecord(
+            "the array similarity is a system's and no ground truth; upload or name it as a run, and give the labels "
+            "as an array relevance [videos, captions]"
+        )
+    matrix = numeric(arrays, "relevance", most=most)
+    outside = np.argwhere((matrix < 0) | (matrix > 1 + ROUNDING))
+    if len(outside):
+        row, column = outside[0].tolist()
+        raise InvalidRecord(
+            f"row {row + 1}, column {column + 1}: relevance must be from 0 to 1, got {matrix[row, column]:g}; divide "
+            "the labels by the highest, or score a matrix of similarity as a run"
+        )
+    return Relevance(matrix, owners)
 
 
 def is_matrix(data: bytes) -> bool:

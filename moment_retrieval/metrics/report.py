@@ -115,15 +115,21 @@ ROUNDING_S = 0.01  # a time this far outside its video was rounded
 
 
 def all_warnings(
-    run: RunTable, judged: JudgedTable, *, depth: int | None = None, durations_s: Durations | None = None
+    run: RunTable,
+    judged: JudgedTable,
+    *,
+    depth: int | None = None,
+    durations_s: Durations | None = None,
+    has_times: bool = True,
 ) -> tuple[str, ...]:
     """One sentence for each oddity, with where it is first seen.
 
     Args:
         depth: the largest cutoff; predictions beyond it do not count.
         durations_s: how long the videos are, where that is known.
+        has_times: False where predictions are of whole videos, as those of TVR's task VR: start and end of all are 0.
     """
-    return (*video_warnings(run, judged), *run_warnings(run, depth, durations_s), *truth_warnings(judged))
+    return (*video_warnings(run, judged), *run_warnings(run, depth, durations_s, has_times), *truth_warnings(judged))
 
 
 def video_warnings(run: RunTable, judged: JudgedTable) -> Iterator[str]:
@@ -141,11 +147,14 @@ def check_videos(run: RunTable, judged: JudgedTable) -> None:
         raise UnknownVideo(next(notes_of(run, everywhere, sentence)))
 
 
-def run_warnings(run: RunTable, depth: int | None, durations_s: Durations | None = None) -> Iterator[str]:
+def run_warnings(
+    run: RunTable, depth: int | None, durations_s: Durations | None = None, has_times: bool = True
+) -> Iterator[str]:
     """Those on the run alone; they tell nothing of what was judged."""
     length = run.spans.end_s - run.spans.start_s
     yield from notes_of(run, repeated(run), "repeated predictions, which find their moment claimed")
-    yield from notes_of(run, length == 0, "predictions without length, which overlap nothing")
+    if has_times:
+        yield from notes_of(run, length == 0, "predictions without length, which overlap nothing")
     yield from notes_of(run, length < 0, "predictions that end before they start, which overlap nothing")
     yield from outside(run, durations_s or {})
     if durations_s:

@@ -85,8 +85,9 @@ def wordnet_installed(data: Path) -> Path:
     folder = data / WORDNET_FOLDER
     if lacking(folder) or not (folder / LEXNAMES.name).is_file():
         raise WordNetMissing(
-            f"WordNet is not installed in {folder}. The similarities pos, synset and meteor need it: run"
-            " `manage.py install_wordnet` (it takes Debian's packages wordnet-base and wordnet-sense-index)."
+            f"WordNet is not installed in {folder}. The similarities pos, synset and meteor need it: whoever runs this"
+            " site installs it by .venv/bin/python manage.py install_wordnet --download, which takes seconds and no"
+            " root (it fetches Debian's packages wordnet-base and wordnet-sense-index)."
         )
     return folder
 

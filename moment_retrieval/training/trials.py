@@ -77,6 +77,11 @@ class Tuning:
         """How many trainings the search takes: of a grid no more than it has combinations."""
         return len(self.settings())
 
+    @property
+    def n_combinations(self) -> int | None:
+        """How many combinations a grid has, of which it tries the first ``runs``; None of a random search."""
+        return math.prod(len(values) for values in self.space.values()) if self.how == GRID else None
+
     def plan_with(self, settings: Mapping[str, Any]) -> Plan:
         """Return the plan with these settings. Raises BadPlan where one cannot be used."""
         values: dict[str, Any] = {name: dict(part) if name in PARTS else part for name, part in self.plan.items()}

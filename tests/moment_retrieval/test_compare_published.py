@@ -43,6 +43,14 @@ def test_other_values_end_with_an_error(files: list[str], capsys: pytest.Capture
     assert "+0.8950" in out and "3 of 3 values differ" in err  # 1 instead of .1050
 
 
+def test_a_run_without_queries_is_named_once(
+    files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "xml_n1.val.json").write_text("[]")
+    assert main(["compare-published", *files]) == 2
+    assert capsys.readouterr().err.count("xml_n1.val.json") == 1
+
+
 def test_a_folder_without_runs_is_refused(files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "xml_n1.val.json").unlink()
     assert main(["compare-published", *files]) == 2

@@ -136,7 +136,7 @@ def test_whether_it_can_be_reached(hub: Hub, monkeypatch: pytest.MonkeyPatch) ->
     assert why_unreachable() == ""
     hub.shutdown()
     hub.server_close()
-    assert why_unreachable().startswith(f"{hub.url} does not answer (")
+    assert why_unreachable() == f"{hub.url} does not answer (Connection refused)"
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     assert why_unreachable() == "access to it is off on this server (HF_HUB_OFFLINE)"
 

@@ -114,6 +114,7 @@ REFUSED: Refused = {
     "ground_truth_state_is_known": change(ground_truth, state="other"),
     "ground_truth_has_a_checksum": change(ground_truth, sha256="none"),
     "ground_truth_ready_was_read": change(ground_truth, measures=[]),
+    "ground_truth_of_a_matrix_alone_counts_videos": change(ground_truth, n_videos=1, n_queries=3),
     "ground_truth_failed_says_why": change(ground_truth, state="failed"),
     "truth_run_name_once_per_owner": twice(partial(truth_run, state="scored"), "truth", "owner"),
     "truth_run_one_waiting_per_owner": twice(truth_run, "truth", "owner", system="y"),

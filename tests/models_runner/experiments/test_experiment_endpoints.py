@@ -542,6 +542,17 @@ class TestGrid:
         assert "4 of the settings were ordered before" in self.send(browser, release).content.decode()
         assert self.settings() == whole
 
+    def test_the_form_begins_small_and_says_how_long_it_takes(self, browser: Client, release: Release) -> None:
+        address = reverse("models_runner:experiment-grid", args=[release.project.uuid])
+        page = browser.get(address).content.decode()
+        assert '<option value="small" selected>' in page and "6 trainings, at most about" in page
+        htmx = {"HTTP_HX_REQUEST": "true"}
+        values = {"baselines": ["xml", "conquer"], "ns": "1, 7", "seeds": "2", "preset": "small"}
+        part = browser.get(address, values, **htmx).content.decode()
+        assert "8 trainings, at most about" in part and "<form" not in part
+        for change in ({"ns": "1, forty"}, {"seeds": "x"}, {"baselines": []}, {"preset": "huge"}):
+            assert "to see how long it takes" in browser.get(address, {**values, **change}, **htmx).content.decode()
+
     def test_a_grid_goes_on_where_something_was_cancelled_or_is_other(self, browser: Client, release: Release) -> None:
         self.send(browser, release, baselines=["xml"], ns="20")
         training_cancel(training=Training.objects.first(), actor=None)

@@ -1,5 +1,6 @@
 """Pages and API of ground truth of other forms: uploads, and what whom is shown."""
 
+import json
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from models_runner.models import GroundTruth, TruthRun
 from tests.factories import MembershipFactory, ProjectFactory
 from tests.judging.api.acts import bearer, url
 from tests.models_runner.acts import uploaded
-from tests.models_runner.ground_truths.acts import FILES, upload_run, upload_truth
+from tests.models_runner.ground_truths.acts import FILES, SUBMISSION, upload_run, upload_truth
 
 pytestmark = pytest.mark.django_db
 OF_TRUTH = ("ground-truth", "ground-truth-csv", "ground-truth-file", "truth-run-new")
@@ -118,6 +119,17 @@ def test_of_public_labels_a_participant_sees_all_scores_and_own_runs(lead: Membe
     assert [row["uuid"] for row in program.get(url("truth-runs", truth)).json()["results"]] == [str(own.uuid)]
     scores = program.get(url("ground-truth-scores", truth)).json()["scores"]
     assert {row["system"] for row in scores} == {"ours", "theirs"}
+
+
+def test_the_board_says_how_many_queries_a_run_answers_and_how_large_a_matrix_is(lead: Membership) -> None:
+    truth, matrix = upload_truth(lead.project), upload_truth(lead.project, "matrix", name="matrix")
+    rows = [{"desc_id": 1, "predictions": [[2, 0, 0, 0.9], [1, 0, 0, 0.8]]}]
+    run = upload_run(lead, truth, json.dumps({**SUBMISSION, "VR": rows}).encode(), measures=["vr"])
+    assert run.warnings == []  # of VR, times are 0
+    upload_run(lead, truth, system="whole")
+    text = browser(lead.user).get(page("ground-truth", truth), {"show": "vr"}).content.decode()
+    assert text.count("answered</small>") == 1 and "1 of 2 answered" in text
+    assert "2 videos, 3 captions" in browser(lead.user).get(page("ground-truth", matrix)).content.decode()
 
 
 def test_programs_upload_both_and_read_scores(lead: Membership) -> None:

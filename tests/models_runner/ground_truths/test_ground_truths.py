@@ -173,6 +173,8 @@ def test_whoever_ends_sends_for_the_upload_that_waits_longest(
         (b"1 0 b:0.0-1.0 1\n", "this looks like the form trec; ground truth is taken here in the forms tvr, qv"),
         (npz(relevance=np.zeros((2, 2))), "nothing is relevant"),
         (npz(relevance=RELEVANCE, owners=np.array([0, 0, 0])), "video 1 has no caption"),
+        (npz(similarity=SIMILARITY), "the array similarity is a system's and no ground truth; upload or name it as a"),
+        (npy(RELEVANCE * 1.5), "row 1, column 1: relevance must be from 0 to 1, got 1.5; divide the labels by"),
         (npy(np.zeros(3)), "relevance must be a matrix [videos, captions], got an array of shape (3,)"),
         (npy(np.array([[1.0, np.nan]])), "row 1, column 2: relevance must be finite"),
         (b"\x93NUMPY\x01\x00v\x00broken", "not a file of numpy"),
@@ -239,6 +241,14 @@ def test_the_leaderboard_sorts_ranks_low_first_and_keeps_settings_apart(lead: Me
     assert (table.rows[2].run, table.rows[2].rank) == (linear, None)
     truth_run_withdraw(run=good, actor=lead.user, reason="A mistake.")
     assert [row.run for row in truth_table_of(truth, lead, {}).rows] == [poor, linear]
+
+
+def test_qvhighlights_is_ranked_by_the_mean_over_all_lengths(lead: Membership) -> None:
+    upload_run(lead, truth := upload_truth(lead.project, "qvhighlights"))
+    table = truth_table_of(truth, lead, {})
+    first = [column.metric for column, _ in table.columns[:5]]
+    assert first == ["MR-full-mAP", "MR-full-mAP@0.5", "MR-full-mAP@0.75", "MR-full-R1@0.5", "MR-full-R1@0.7"]
+    assert table.sort == table.columns[0][0] and len(table.columns) > 20  # the others stand behind
 
 
 def test_a_ground_truth_goes_once_no_run_stands_on_it(

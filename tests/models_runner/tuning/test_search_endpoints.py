@@ -13,7 +13,7 @@ from django.urls import reverse
 from judging.models import Release
 from models_runner.experiments.forms import ExperimentForm
 from models_runner.models import Experiment, SettingsSearch
-from models_runner.tuning.forms import trials_of_grid
+from models_runner.tuning.forms import combinations_of_grid, trials_of_grid
 from tests.factories import MembershipFactory, admin
 from tests.judging.api.acts import bearer, refusal, url
 from tests.judging.scenario import HandMade
@@ -96,6 +96,16 @@ class TestPages:
     ) -> None:
         link = reverse("models_runner:experiment-new", args=[release.project.uuid])
         assert browser.get(link, query).context["form"]["lr"].value() is None
+
+    def test_a_grid_says_how_many_combinations_it_tries_and_which_values(
+        self, browser: Client, release: Release, tmp_path: Path
+    ) -> None:
+        search = order_search(release, tmp_path, n_runs=2)
+        text = browser.get(page("", search)).content.decode()
+        assert "Tried: the first 2 of 4 combinations of learning rate <b>0.0001, 0.001</b>" in text
+        assert "These have only learning rate <b>0.0001</b>; margin <b>0.1, 0.2</b>" in text
+        values = form_values(release, method="grid", n_runs="2", try_lr="1e-4, 1e-3", try_alpha="20, 30")
+        assert "4 combinations" in browser.get(page("-new", release.project), values, headers=HTMX).content.decode()
 
     def test_trials_csv(self, browser: Client, release: Release, tmp_path: Path) -> None:
         search = searched(order_search(release, tmp_path))
@@ -224,4 +234,7 @@ def test_how_many_trainings_a_form_comes_to() -> None:
     assert trials_of_grid({"n_runs": "7", "method": "random"}) == 7
     assert trials_of_grid({"n_runs": "7", "method": "grid", "try_lr": "1, 0.1"}) == 2
     assert trials_of_grid({"n_runs": "7", "method": "grid"}) is None
+    assert trials_of_grid({"n_runs": "3", "method": "grid", "try_lr": "1, 0.1", "try_alpha": "20, 30"}) == 3
+    assert combinations_of_grid({"method": "grid", "try_lr": "1, 0.1", "try_alpha": "20, 30"}) == 4
+    assert combinations_of_grid({"method": "random", "try_lr": "1, 0.1"}) is None
     assert trials_of_grid({"n_runs": "x"}) is None

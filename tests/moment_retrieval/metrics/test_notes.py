@@ -27,6 +27,8 @@ def test_every_oddity_has_its_sentence_and_nothing_odd_gives_none() -> None:
     first, *_ = all_warnings(run, parse_ground_truth(TRUTH))
     assert first == "none of the run's videos is in the ground truth: are they called alike?"
     run = parse_run(b'[{"query_id": 1, "predictions": [["a", 0, 1, 1], ["a", 0, 1.5, 1], ["b", 0, 1, 1]]}]')
+    odd, truth = parse_run(RUN, strict=False), parse_ground_truth(TRUTH)
+    assert not any("without length" in one for one in all_warnings(odd, truth, has_times=False)[:-2])  # of videos
     truth = parse_ground_truth(TRUTH.split(b",\n")[0].replace(b"[1, 1]", b"[1, 2]") + b"]")
     assert all_warnings(run, truth, depth=40) == ()
     run = parse_run(

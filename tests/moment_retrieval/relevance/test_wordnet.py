@@ -79,7 +79,7 @@ def test_packages_of_debian_are_unpacked(source: Path, tmp_path: Path) -> None:
 def test_without_wordnet_its_similarities_name_the_command(name: str, tmp_path: Path, settings: Any) -> None:
     settings.MOMENTJUDGE_VAR = tmp_path
     for ask in (registry.similarity, registry.check):
-        with pytest.raises(SimilarityMissing, match=r"run `manage\.py install_wordnet`"):
+        with pytest.raises(SimilarityMissing, match=r" by \.venv/bin/python manage\.py install_wordnet --download,"):
             ask(name)
 
 
