@@ -232,6 +232,8 @@ class TestNamesAreNowhereElse:
             for endpoint in (endpoint for endpoint in endpoints if role in endpoint[3]):
                 answer = site.request(endpoint, program)
                 assert answer.status_code == 200
+                if answer.streaming:  # a video
+                    continue
                 assert [word for word in self.SECRETS if word in body(answer)] == [], endpoint[1]
 
     def test_the_audit_names_annotators_by_number_and_leads_to_leads(self, client: Client, member: Membership) -> None:
