@@ -6,6 +6,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from kombu import Queue
 
+from config.settings.api import REST_FRAMEWORK, SPECTACULAR_SETTINGS  # noqa: F401
 from core.embedded.folder import socket_folder
 from core.env import (
     accel_from_env,
@@ -386,74 +387,6 @@ FILE_UPLOAD_HANDLERS = ["core.middleware.NoFiles"]  # a page that takes files sa
 FILE_UPLOAD_TEMP_DIR = MOMENTJUDGE_VAR / "receiving"  # on their way in, and from a bucket; a /tmp may lie in memory
 SILENCED_SYSTEM_CHECKS = ["files.E001"]  # core.files makes that folder
 DATA_UPLOAD_MAX_NUMBER_FILES = 2  # of such a page: annotations, and the table of video lengths
-
-# API
-REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": [
-        "accounts.tokens.TokenAuthentication",
-        "rest_framework.authentication.SessionAuthentication",
-    ],
-    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated", "accounts.tokens.InScope"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
-    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_SCHEMA_CLASS": "config.description.Description",
-    "DEFAULT_METADATA_CLASS": None,
-    "EXCEPTION_HANDLER": "config.api.problem",
-    "TEST_REQUEST_DEFAULT_FORMAT": "json",
-}
-SPECTACULAR_SETTINGS = {
-    "TITLE": "MomentJudge",
-    "DESCRIPTION": "Judging for programs: the same rules as the pages, behind other doors.",
-    "VERSION": "1",
-    "SCHEMA_PATH_PREFIX": "/api/v1",
-    "COMPONENT_SPLIT_REQUEST": True,
-    "SERVE_INCLUDE_SCHEMA": False,
-    "TAGS": [
-        {"name": "For annotators"},
-        {"name": "For leads and admins"},
-        {"name": "For participants, leads and admins"},
-    ],
-    "ENUM_NAME_OVERRIDES": {
-        "RoleEnum": "accounts.models.Membership.Role",
-        "BatchState": "judging.models.Batch.State",
-        "PairState": "judging.models.Pair.State",
-        "PairReason": "judging.models.Pair.Reason",
-        "FlagReason": "judging.models.Flag.Reason",
-        "Decision": "judging.models.BatchReview.Decision",
-        "RunState": "models_runner.models.Run.State",
-        "TruthRunState": "models_runner.models.TruthRun.State",
-        "GroundTruthState": "models_runner.models.GroundTruth.State",
-        "RunStep": "models_runner.models.Run.Step",
-        "ScoringState": "models_runner.models.Scoring.State",
-        "TrainingState": "models_runner.models.Training.State",
-        "SearchMethod": "models_runner.models.SettingsSearch.Method",
-        "JobState": "core.models.Job.State",
-        "ImportState": "core.uploads.Upload.State",
-        "VideoUploadState": "annotation.models.VideoUpload.State",
-        "WebhookEvent": "judging.webhooks.models.Event",
-        "DeliveryState": "judging.models.WebhookDelivery.State",
-        "TrainSetGivenStateEnum": "annotation.models.TrainSet.State",
-        "PoolState": "annotation.models.Pooling.State",
-        "PoolMixing": "annotation.models.Pooling.Mixing",
-        "WritingRoundState": "judging.models.WritingRound.State",
-        "WritingChange": ["pause", "resume", "close"],
-        "QueryType": "judging.models.QueryType",
-        "VerificationState": "judging.models.VerificationStudy.State",
-        "VerificationChange": ["close", "open"],
-        "WrittenQueryState": "judging.models.WrittenQuery.State",
-        "CheckDecision": "judging.models.QueryCheck.Decision",
-        "CheckReason": "judging.models.QueryCheck.Reason",
-        "ReleaseGivenStateEnum": "judging.models.Release.State",
-        "AnySplit": "annotation.models.Query.Split",
-        "SplitEnum": ["test", "val"],
-        "FeaturesState": "models_runner.models.FeatureSet.State",
-        "FeaturesStep": "models_runner.models.FeatureSet.Step",
-        "FeaturesKind": "models_runner.models.FeatureSet.Kind",
-        "ProposalMethod": "annotation.models.Proposal.Method",
-        "ProposalState": "annotation.models.Proposal.State",
-        "ProposalStep": "annotation.models.Proposal.Step",
-    },
-}
 
 # Webhooks: whether they may lead to private, loopback and link-local addresses
 WEBHOOK_PRIVATE_ADDRESSES = env_bool("WEBHOOK_PRIVATE_ADDRESSES", False)
