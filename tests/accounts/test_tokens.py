@@ -155,7 +155,10 @@ class TestScopes:
             methods = {method.upper() for method in view.http_method_names if hasattr(view, method)} - set(SAFE_METHODS)
             if methods:
                 names_by_scope.setdefault(view.writes, set()).add(route.name)
-        assert names_by_scope.pop("judge") == {"assignment", "heartbeat", "finish", "return", "judgment", "flag"}
+        judging = {"assignment", "heartbeat", "finish", "return", "judgment", "flag"}
+        judging |= {"clip", "clip-queries", "clip-return", "clip-exhausted"}  # of writers
+        judging |= {"query-to-check", "query-check", "check-undo"}  # of checkers
+        assert names_by_scope.pop("judge") == judging
         assert names_by_scope.pop("upload") == {"runs", "run", "truth-runs", "truth-run"}
         assert names_by_scope.keys() == {"manage"}
         assert {"review", "withdraw", "query-set", "experiments", "captions-rewrite"} <= names_by_scope["manage"]
