@@ -62,6 +62,10 @@ SENTENCE_OPENERS = (  # no names; small corpora do not show it by their capitals
     | {"he", "she", "it", "they", "we", "i", "you", "there", "as", "when", "while", "after", "before", "then", "with"}
     | {"in", "on", "at", "from", "behind", "inside", "outside", "during", "until", "and", "but", "man", "woman"}
 )
+CALENDAR = (  # capitals that name no person; April, June and August may
+    {"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"}
+    | {"january", "february", "march", "july", "september", "october", "november", "december", "christmas", "easter"}
+)
 LEAST_SCORE = 0.6  # of a word that is reported as a name
 MOSTLY_CAPITALISED = 10  # capitalised uses inside sentences for each lowercase one
 FREQUENT = 3  # capitalised uses inside sentences
@@ -155,7 +159,7 @@ class CorpusNames:
         """
         lower = word.text.lower()
         uses, is_given = self._uses.get(lower) or Uses(), lower in self._given
-        if lower in SENTENCE_OPENERS:
+        if lower in SENTENCE_OPENERS or lower in CALENDAR:
             return 0.0
         if not word.is_capitalised:
             return 1.0 if is_given and uses.inside > MOSTLY_CAPITALISED * uses.lowercase else 0.0
