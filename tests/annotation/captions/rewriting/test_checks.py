@@ -72,7 +72,7 @@ CORPUS_TEXTS = [
 @pytest.mark.parametrize(
     ("text", "name"),
     {
-        "Paint is needed by Friday.": Found(),  # a day is nobody
+        "The paint is needed by Friday.": Found(),  # a day is nobody
         "A man talks to Xylon.": Found(0.95, "Xylon"),  # the corpus writes it with a capital, and it acts
         "Brisa's cup falls.": Found(0.95, "Brisa"),
         "Quux reads.": Found(0.95, "Quux"),  # behind a title
