@@ -305,5 +305,10 @@ class WrittenQuery(models.Model):
         return self.text
 
     @property
+    def is_anew(self) -> bool:
+        """Whether its writer has written another query in its place after it was sent back."""
+        return self.state == self.State.SENT_BACK and self.assignment.state == ClipAssignment.State.FINISHED
+
+    @property
     def entry(self) -> Entry:
         return Entry(self.text, self.type, self.start_s, self.end_s)

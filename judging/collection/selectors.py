@@ -152,7 +152,7 @@ def type_totals(round_id: int) -> Counter[str]:
 def own_queries(project: Project, writer: User) -> QuerySet[WrittenQuery]:
     """Return what a writer wrote in a project, newest first, each with its check."""
     rows = WrittenQuery.objects.filter(writer=writer, clip__round__project=project)
-    return rows.select_related("clip__video", "clip__round").prefetch_related(CHECKS).order_by("-pk")
+    return rows.select_related("clip__video", "clip__round", "assignment").prefetch_related(CHECKS).order_by("-pk")
 
 
 def drafts_of(project: Project, writer: User) -> QuerySet[ClipAssignment]:
@@ -171,7 +171,7 @@ def queries_of(
     rows = rows.filter(clip__round=round) if round else rows
     rows = rows.filter(type=type_) if type_ else rows
     rows = rows.filter(state=state) if state else rows
-    return rows.select_related("clip__video", "clip__round").prefetch_related(CHECKS).order_by("-pk")
+    return rows.select_related("clip__video", "clip__round", "assignment").prefetch_related(CHECKS).order_by("-pk")
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from judging.checking.selectors import checks_by
 from judging.checking.services import Verdict
 from judging.collection import services as writing
 from judging.collection.rules import Entry
-from judging.collection.selectors import clip_counts, drafts_of, rejections_of, sent_back_of
+from judging.collection.selectors import clip_counts, drafts_of, own_queries, rejections_of, sent_back_of
 from judging.exceptions import NotAssigned, NotPossibleNow, QueryRefused
 from judging.guidelines.services import policy_publish
 from judging.models import ClipAssignment, QueryCheck, WriterStop, WritingClip, WritingRound, WrittenQuery
@@ -161,6 +161,7 @@ class TestRejected:
             writing.query_submit(assignment=anew.uuid, writer=first, key=uuid4(), entry=query.entry, now=NOW)
         last = writing.query_submit(assignment=anew.uuid, writer=first, key=uuid4(), entry=ANEW, now=NOW).query
         assert WritingClip.objects.get(pk=query.clip_id).n_queries == 2
+        assert [own.is_anew for own in own_queries(row.project, first)] == [False, True]
         check(last, person, REJECT)  # once more: now it is somebody else's
         last.refresh_from_db()
         assert last.state == "rejected" and not sent_back_of(row.project, first).exists()
