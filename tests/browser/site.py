@@ -43,6 +43,7 @@ from tests.annotation.captions.test_captions import waiting
 from tests.browser import acts
 from tests.judging.exams import cohort_exam, examinee, give, newcomer, pairs_in_order, start
 from tests.judging.play import judge_round, pairs_of
+from tests.judging.verification.acts import answer
 from tests.judging.views.endpoints import ENDPOINTS, HOLDER_ENDPOINTS
 from tests.judging.views.endpoints.owned import BY_ROLE, OWNED, Owned, OwnedSite
 from tests.judging.views.endpoints.routes import MORE_ARGS, SETTINGS
@@ -281,6 +282,7 @@ class BusySite(OwnedSite):
         """Yield a study with answers and a second look, one without; and the pages of those who answer and look."""
         study = self.verification_study
         inspection = factories.VerificationInspectionFactory(pair=self.verification_answers.pair)
+        answer(self._verification_pair(study), value=2)  # nobody looks at it again yet
         empty = factories.VerificationStudyFactory(project=self.project, name=UNBROKEN[:100], state="closed")
         self.verification_inspection  # noqa: B018 - it waits, and the one of above has an answer
         for row in (study, empty):
