@@ -156,7 +156,7 @@ def types(collection: Collection) -> DrawnFigure:
     targets = {type_: _target(type_, of_rounds, collection.rounds) / n for type_ in TYPES}
     heading, numbers = "Types of queries", list[list[Value]]()
     labels = [TYPE_LABELS[type_] for type_ in TYPES]
-    plot = Plot(heading, labels, SHARE_AXIS, x_name="the line is the share that is asked for")
+    plot = Plot(heading, labels, SHARE_AXIS, x_name="the line is the share to reach")
     for index, type_ in enumerate(TYPES):
         share, target = of_types[type_] / n, targets[type_]
         words = f"{of_types[type_]:,} queries, {100 * share:.1f} %"

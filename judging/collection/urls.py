@@ -1,6 +1,6 @@
 from django.urls import path
 
-from judging.collection import figure_views, views
+from judging.collection import views
 
 urlpatterns = [
     path("writing/<uuid:project_uuid>/", views.desk, name="writing-desk"),
@@ -13,15 +13,15 @@ urlpatterns = [
     path("writing/clips/<uuid:assignment_uuid>/exhausted/", views.exhaust, name="clip-exhausted"),
     path("collection/<uuid:project_uuid>/", views.collection, name="collection"),
     path("collection/<uuid:project_uuid>/new/", views.round_create, name="writing-round-create"),
-    path("collection/<uuid:project_uuid>/figures/", figure_views.collection_figures, name="collection-figures"),
+    path("collection/<uuid:project_uuid>/figures/", views.collection_figures, name="collection-figures"),
     path(
         "collection/<uuid:project_uuid>/figures/<slug:name>.svg",
-        figure_views.collection_figure_svg,
+        views.collection_figure_svg,
         name="collection-figure-svg",
     ),
     path(
         "collection/<uuid:project_uuid>/figures/<slug:name>.csv",
-        figure_views.collection_figure_csv,
+        views.collection_figure_csv,
         name="collection-figure-csv",
     ),
     path("collection/<uuid:project_uuid>/queries/", views.queries, name="written-queries"),

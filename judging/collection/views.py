@@ -33,10 +33,13 @@ from core.exceptions import NotPossible
 from core.forms import errors_as_messages, is_valid_or_message
 from core.lists import page_of
 from core.refusals import refusal_log
+from core.texts import uuid_or_none
 from judging.collection import selectors, services
+from judging.collection.figures import BY_NAME, FIGURES, Collection, Figure
 from judging.collection.forms import DraftForm, MembersForm, QueryForm, RoundChangeForm, RoundForm, WriterChangeForm
 from judging.collection.rules import DANGLING, LONGEST, MESSAGES, TYPE_LABELS, Entry, Line, warnings_of
 from judging.exceptions import LeaseLost, NotAssigned, NotPossibleNow, QueryRefused
+from judging.figures.views import drawing_answer, file_answer
 from judging.models import ClipAssignment, WritingClip, WritingRound, WrittenQuery
 from judging.people.selectors import actor_names
 from judging.review.selectors import demo_job
@@ -46,6 +49,7 @@ MARK = "judging/collection/mark.html"
 FPS = 25.0  # where nobody has read it from the file
 NOTHING = "Every clip of this round that you may have is taken or has its queries. Look again later."
 EXHAUSTED_SHOWN = 50
+NO_FIGURE = "Nothing yet. It fills as queries are written."
 QUERY_STATES = dict(WrittenQuery.State.choices)
 
 
@@ -401,3 +405,45 @@ def writer_change(request: MemberRequest, project: Project) -> HttpResponse:
     round_uuid = form.cleaned_data.get("round") if hasattr(form, "cleaned_data") else None
     row = project.writing_rounds.filter(uuid=round_uuid).first() if round_uuid else None
     return redirect("judging:writing-round", row.uuid) if row else redirect("judging:collection", project.uuid)
+
+
+# Figures of a collection
+
+
+@project_page(STAFF)
+def collection_figures(request: MemberRequest, project: Project) -> HttpResponse:
+    """Draw all figures, of all rounds or of the one that the address names."""
+    collection = _collection_named(request, project)
+    context = {
+        "figures": [(figure, figure.draw(collection)) for figure in FIGURES],
+        "round": collection.round,
+        "rounds": sorted(collection.rounds.values(), key=lambda row: -row.pk),
+        "query": request.GET.urlencode(),
+    }
+    return render(request, "judging/collection/figures.html", context)
+
+
+@project_page(STAFF)
+def collection_figure_svg(request: MemberRequest, project: Project, name: str) -> HttpResponse:
+    figure, collection = _figure(name), _collection_named(request, project)
+    svg = figure.draw(collection).svg(f"{figure.title}: {collection.in_words}", empty=NO_FIGURE)
+    return drawing_answer(svg, f"collection-{name}")
+
+
+@project_page(STAFF)
+def collection_figure_csv(request: MemberRequest, project: Project, name: str) -> HttpResponse:
+    table = _figure(name).draw(_collection_named(request, project)).csv()
+    return file_answer(table, "text/csv; charset=utf-8", f"collection-{name}.csv")
+
+
+def _figure(name: str) -> Figure:
+    if name not in BY_NAME:
+        raise Http404
+    return BY_NAME[name]
+
+
+def _collection_named(request: MemberRequest, project: Project) -> Collection:
+    """Read which round the address names: none is all of them, and a round of another project is none."""
+    uuid: UUID | None = uuid_or_none(request.GET.get("round", ""))
+    row = get_object_or_404(project.writing_rounds, uuid=uuid) if uuid else None
+    return Collection(project, row, to_lead=request.membership.is_lead)

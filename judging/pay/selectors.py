@@ -124,10 +124,10 @@ priced AS (
         CASE version.query_price_for WHEN 'all' THEN graded.created_at ELSE given.created_at END AS created_at
     FROM (SELECT query.* FROM judging_writtenquery query {OF_ROUND}) graded
     JOIN version ON {IN_FORCE} AND version.query_price > 0
-    JOIN judging_clipassignment held ON held.id = graded.assignment_id
+    JOIN judging_clipassignment assignment ON assignment.id = graded.assignment_id
     LEFT JOIN judging_querycheck given ON given.query_id = graded.id AND given.undone_at IS NULL
     WHERE version.query_price_for = 'all' OR graded.state = 'accepted' OR (version.query_price_for = 'open'
-        AND graded.state = 'sent_back' AND held.state IN ('sent_back', 'open'))
+        AND graded.state = 'sent_back' AND assignment.state IN ('sent_back', 'open'))
     UNION ALL
     SELECT graded.annotator_id, 'check', version.check_price, version.pay_currency, graded.created_at
     FROM ({CHECKS}) graded JOIN version ON {IN_FORCE} AND version.check_price > 0 WHERE graded.kind = 'checking')

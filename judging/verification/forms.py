@@ -22,7 +22,7 @@ UNCLEAR = "Close the study, or open it again."
 
 
 class StudyForm(SubmitForm):
-    """A new study: what is drawn, and what people are asked."""
+    """A new study: its sample, its statements, and how many people answer."""
 
     name = forms.CharField(max_length=100, error_messages={"required": "Give the study a name."})
     n_pairs = forms.IntegerField(

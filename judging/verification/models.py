@@ -154,7 +154,7 @@ class VerificationAnswer(models.Model):
 
 
 class VerificationInspection(models.Model):
-    """Another look at a pair that a lead asked for, and what a checker decided. The corpus stays as it is."""
+    """Another look at a pair, at the request of a lead, and the decision of a checker. The corpus stays as it is."""
 
     uuid = models.UUIDField(default=uuid4, unique=True, editable=False)
     pair = models.OneToOneField(VerificationPair, models.PROTECT, related_name="inspection")

@@ -58,10 +58,13 @@ def studies(request: MemberRequest, project: Project) -> HttpResponse:
 
 
 def _studies(request: HttpRequest, project: Project, form: StudyForm, *, status: int = 200) -> HttpResponse:
+    available = selectors.descriptions_to_draw(project).count()
+    n_pairs = form.fields["n_pairs"]
+    n_pairs.initial = max(1, min(n_pairs.initial, available))
     context = {
         "form": form,
         "studies": [(row, selectors.study_counts(row)) for row in selectors.studies_of(project)],
-        "available": selectors.descriptions_to_draw(project).count(),
+        "available": available,
     }
     return render(request, "judging/verification/studies.html", context, status=status)
 

@@ -61,7 +61,7 @@ def sources_of(runs: Iterable[Run]) -> dict[str, list[UUID]]:
 
 @durable(PLANS.task)
 def pool_prepare(*, pooling_id: int) -> None:
-    """Plan the pool of stored runs and features; what cannot be used is said on it. A repeat finds the plan."""
+    """Plan the pool of stored runs and features; its error names what cannot be used. A repeat finds the plan."""
     with PLANS.claim(pooling_id) as pooling:
         if pooling is not None:
             pool_plan(pooling=pooling, returned=returned_by(pooling))

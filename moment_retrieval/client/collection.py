@@ -33,7 +33,7 @@ class Collection(Requests):
         return self._row("PATCH", f"writing-rounds/{round}/", {"change": change})
 
     def written_queries(self, project: str) -> Iterator[Json]:
-        """Yield what writers wrote, newest first, with what checkers said about it."""
+        """Yield what writers wrote, newest first, with the decisions of checkers."""
         return self._pages(f"projects/{project}/written-queries/")
 
     def written_query_check(self, query: str, **options: Any) -> Json:
